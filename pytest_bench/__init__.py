@@ -1,0 +1,1 @@
+"""Pixelgate as a pytest plugin: options, discovery, items, golden numbers, reports."""

@@ -1,0 +1,1 @@
+"""Strict decoding: files in, arrays and a record of what was done out."""

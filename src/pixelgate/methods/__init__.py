@@ -1,0 +1,1 @@
+"""Classical methods that run here, and where the published ones come from."""

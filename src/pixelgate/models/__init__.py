@@ -1,0 +1,1 @@
+"""Learned networks: where their weights come from, the digest that identifies them, and loading."""

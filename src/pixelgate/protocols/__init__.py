@@ -1,0 +1,1 @@
+"""Protocols: one YAML each, and the class that reads them."""
