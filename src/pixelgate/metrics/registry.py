@@ -84,6 +84,7 @@ class Metric:
         source: where the definition comes from.
         bind: (parameters, runtime) -> `Scorer`; cheap, loads no network and imports nothing heavy.
         extra: the optional dependency group that it needs, if any.
+        noise: largest difference between two computations of the same input in one setup.
     """
 
     id: str
@@ -99,6 +100,7 @@ class Metric:
     bind: Callable[[Mapping[str, Any], Runtime], Scorer] = field(repr=False)
     same_size: bool = True
     extra: str | None = None
+    noise: float = 1e-9
 
     @property
     def arrow(self) -> str:
@@ -130,7 +132,7 @@ def register(metric: Metric) -> Metric:
     """Add a metric; a second one with the same id must be the same definition."""
     known = _METRICS.setdefault(metric.id, metric)
     if known != metric:
-        raise ProtocolError(f"metric {metric.id!r} is already registered with another definition; give yours another id")
+        raise ProtocolError(f"metric {metric.id!r} is registered already with another definition; give yours another id")
     return metric
 
 

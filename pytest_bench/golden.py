@@ -1,0 +1,234 @@
+"""Golden numbers: reading them and holding a scored case against them.
+
+One JSON per method, ``golden/<protocol>/<track>/<method>.json``. Workers only read; writing is
+`pytest_bench.golden_update`'s, on the controller alone.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from pixelgate.aggregate import Aggregate
+from pixelgate.errors import PixelgateError
+from pixelgate.layout import Case
+from pixelgate.protocols import Protocol
+from pixelgate.scores import CaseScores
+
+FORMAT = 1
+TOLERANCES = "tolerances.toml"
+
+_WORST = 3
+
+Status = Literal["passed", "failed", "no-golden", "not-gated"]
+
+
+@dataclass(frozen=True)
+class GoldenFolders:
+    """Where golden numbers are looked for.
+
+    Attributes:
+        own: the user's folder, named or found; None where there is none.
+        shipped: the folder that comes with the package, which holds the demo's numbers.
+    """
+
+    own: Path | None
+    shipped: Path | None
+
+    def find(self, protocol: str, case: Case) -> Path | None:
+        """The golden file of a case, the user's own before the shipped one."""
+        for folder in (self.own, self.shipped):
+            if folder is not None and (file := golden_file(folder, protocol, case)).is_file():
+                return file
+        return None
+
+
+def golden_file(folder: Path, protocol: str, case: Case) -> Path:
+    """Where a case's golden numbers lie in a golden folder."""
+    return folder / protocol / case.track / f"{case.method}.json"
+
+
+def find_folders(named: Path | None, root: Path, updating: bool) -> GoldenFolders:
+    """The golden folders of a run: the named one, or ``golden/`` in the root folder, and the shipped one."""
+    own = named
+    if own is None and ((root / "golden").is_dir() or updating):
+        own = root / "golden"
+    return GoldenFolders(own, shipped_folder())
+
+
+def shipped_folder() -> Path | None:
+    """The golden folder inside the installed package; in a checkout, the one at its top."""
+    inside = Path(str(resources.files("pytest_bench"))) / "_golden"
+    for folder in (inside, Path(__file__).parents[1] / "golden"):
+        if (folder / TOLERANCES).is_file():
+            return folder
+    return None
+
+
+@cache
+def read_golden(file: Path) -> Mapping[str, Any]:
+    """One golden file.
+
+    Raises:
+        PixelgateError: it is not readable as one.
+    """
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        if data["format"] != FORMAT or not isinstance(data["slices"], dict):
+            raise ValueError(f"format {data['format']!r} is not {FORMAT}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise PixelgateError(
+            f"{file}: not a golden file: {error} [golden-format] Restore it, or delete it and run --bench-update-golden."
+        ) from None
+    golden: Mapping[str, Any] = data
+    return golden
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no golden number")
+
+
+@cache
+def read_tolerances(own: Path | None, shipped: Path | None) -> Mapping[str, Any]:
+    """Tolerances per metric; the user's own file goes before the shipped one, metric by metric."""
+    merged: dict[str, Any] = {}
+    for folder in (shipped, own):
+        if folder is not None and (file := folder / TOLERANCES).is_file():
+            try:
+                merged.update(tomllib.loads(file.read_text(encoding="utf-8")))
+            except tomllib.TOMLDecodeError as error:
+                raise PixelgateError(f"{file}: not valid TOML: {error} [tolerances] Mend the line named.") from None
+    return merged
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric held against its golden number.
+
+    Attributes:
+        metric: its id.
+        got, expected: the two means; None where there is none.
+        tolerance: the largest difference that passes; None where none is defined.
+        passed: whether it does.
+        why: what is wrong beside the numbers, else empty.
+        worst: (sample, got, expected) of the samples that moved most.
+    """
+
+    metric: str
+    got: float | None
+    expected: float | None
+    tolerance: float | None
+    passed: bool
+    why: str = ""
+    worst: tuple[tuple[str, float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A case held against its golden numbers.
+
+    Attributes:
+        status: ``passed``, ``failed``, ``no-golden`` (a golden folder exists, but nothing for this case) or
+            ``not-gated`` (there is no golden folder).
+        file: the golden file, as shown.
+        differences: one per metric.
+        changed_outputs: samples whose picture is not the one that the golden numbers were written from.
+        problem: why the golden file does not hold for this run at all, else empty.
+    """
+
+    status: Status
+    file: str = ""
+    differences: tuple[Difference, ...] = ()
+    changed_outputs: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def compare(
+    scores: CaseScores,
+    aggregates: Mapping[str, Aggregate],
+    protocol: Protocol,
+    revision: str,
+    folders: GoldenFolders,
+) -> Verdict:
+    """Hold a case against its golden numbers; see `Verdict` for the outcomes."""
+    file = folders.find(protocol.id, scores.case)
+    if file is None:
+        return Verdict("no-golden" if folders.own is not None else "not-gated")
+    golden = read_golden(file)
+    entry = golden["slices"].get(scores.case.slice)
+    if entry is None:
+        return Verdict("no-golden", str(file))
+    problem = _other_rules(golden, protocol, revision)
+    if problem:
+        return Verdict("failed", str(file), problem=problem)
+    tolerances = read_tolerances(folders.own, folders.shipped)
+    differences = tuple(
+        _difference(scores, metric, aggregate, entry["metrics"].get(metric), tolerances.get(metric, {}))
+        for metric, aggregate in aggregates.items()
+    )
+    outputs: Mapping[str, str] = entry["outputs"]
+    changed = tuple(s.sample for s in scores.samples if outputs.get(s.sample) != s.output.pixels_sha256)
+    passed = all(difference.passed for difference in differences)
+    return Verdict("passed" if passed else "failed", str(file), differences, changed)
+
+
+def _other_rules(golden: Mapping[str, Any], protocol: Protocol, revision: str) -> str:
+    pairs = (
+        ("protocol", golden["protocol"]["id"], protocol.id),
+        ("protocol parameters", golden["protocol"]["params_sha256"], protocol.params_hash),
+        ("data set revision", golden["dataset_revision"], revision),
+    )
+    return "; ".join(
+        f"{what}: the golden numbers are for {theirs}, this run has {ours}"
+        for what, theirs, ours in pairs
+        if theirs != ours
+    )
+
+
+def _difference(
+    scores: CaseScores,
+    metric: str,
+    aggregate: Aggregate,
+    entry: Mapping[str, Any] | None,
+    tolerances: Mapping[str, Any],
+) -> Difference:
+    got = aggregate.interval.mean if aggregate.interval else None
+    if entry is None:
+        return Difference(metric, got, None, None, False, "no golden number")
+    expected = float(entry["value"])
+    if got is None:
+        return Difference(metric, None, expected, None, False, aggregate.reason or "no mean")
+    tolerance = float(entry["atol"])
+    backend = backend_of(scores, metric)
+    if backend != entry["backend"]:
+        named = tolerances.get("backends", {}).get(backend)
+        if named is None:
+            why = f"the golden number is from backend {entry['backend']}, and no tolerance is named for {backend}"
+            return Difference(metric, got, expected, None, False, why)
+        tolerance = max(tolerance, float(named))
+    if entry["n"] != len(scores.samples):
+        why = f"the golden number is over {entry['n']} samples, this mean over {len(scores.samples)}"
+        return Difference(metric, got, expected, tolerance, False, why)
+    passed = abs(got - expected) <= tolerance
+    return Difference(metric, got, expected, tolerance, passed, worst=() if passed else _worst(scores, metric, entry))
+
+
+def backend_of(scores: CaseScores, metric: str) -> str:
+    """The backend that computed a metric."""
+    return (scores.fingerprints or {}).get(metric, {}).get("backend", "")
+
+
+def _worst(scores: CaseScores, metric: str, entry: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:
+    known: Mapping[str, float] = entry.get("samples", {})
+    moved = [
+        (sample.sample, value, float(known[sample.sample]))
+        for sample in scores.samples
+        if (value := sample.values[metric]) is not None and sample.sample in known and value != known[sample.sample]
+    ]
+    return tuple(sorted(moved, key=lambda item: (-abs(item[1] - item[2]), item[0]))[:_WORST])

@@ -1,0 +1,1 @@
+"""What a run tells: failure texts, the terminal's table, JSON, JUnit."""

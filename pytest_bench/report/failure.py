@@ -1,0 +1,90 @@
+"""The text of a failed case: every problem and every difference at once, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pixelgate.aggregate import Aggregate
+from pixelgate.protocols import Protocol
+from pixelgate.scores import CaseScores
+from pytest_bench.golden import Difference, Verdict
+from pytest_bench.options import Options
+
+_NAMES_SHOWN = 10
+
+
+def describe(
+    scores: CaseScores,
+    aggregates: Mapping[str, Aggregate],
+    verdict: Verdict,
+    protocol: Protocol,
+    options: Options,
+) -> str:
+    """Why a case fails; empty where it passes.
+
+    Golden numbers are no reason to fail while they are being updated, nor for a baseline that nobody wrote.
+    """
+    parts = []
+    if scores.problems:
+        count = len(scores.problems)
+        parts.append(f"{count} problem{'s' if count > 1 else ''} with the files:")
+        parts += [f"  {problem}" for problem in scores.problems]
+    without = [(key, result.reason) for key, result in aggregates.items() if result.interval is None]
+    if without and not scores.problems:
+        parts += [f"{key} has no mean: {reason}" for key, reason in without]
+    elif not options.update_golden and not scores.problems:
+        parts += _golden(scores, verdict, protocol, options)
+    return "\n".join(parts)
+
+
+def _golden(scores: CaseScores, verdict: Verdict, protocol: Protocol, options: Options) -> list[str]:
+    if verdict.status == "passed":
+        return []
+    if verdict.status in ("no-golden", "not-gated"):
+        excused = scores.case.baseline or (verdict.status == "not-gated" and not options.require_golden)
+        why = "there are no golden numbers for this case."
+        return [] if excused else [f"{why} {_UPDATE}"]
+    if verdict.problem:
+        return [f"the golden numbers in {verdict.file} are not for this run: {verdict.problem}. {_UPDATE}"]
+    return [*_headline(scores, verdict), *_table(verdict, protocol), _UPDATE]
+
+
+_UPDATE = "Where this run's numbers are the right ones, write them with: pytest --bench-update-golden (and your options)"
+
+
+def _headline(scores: CaseScores, verdict: Verdict) -> list[str]:
+    failed = sum(not difference.passed for difference in verdict.differences)
+    lines = [f"{failed} of {len(verdict.differences)} metrics are not at their golden numbers ({verdict.file})"]
+    changed = verdict.changed_outputs
+    if changed:
+        names = ", ".join(changed[:_NAMES_SHOWN]) + (" ..." if len(changed) > _NAMES_SHOWN else "")
+        lines.append(
+            f"outputs differ: {len(changed)} of {len(scores.samples)} pictures are not the ones that the golden "
+            f"numbers were written from: {names}"
+        )
+    else:
+        lines.append(
+            "metric moved: the pictures are the ones that the golden numbers were written from, so the golden file, "
+            "the metric or its libraries changed"
+        )
+    return lines
+
+
+def _table(verdict: Verdict, protocol: Protocol) -> list[str]:
+    rows = [("metric", "got", "expected", "difference", "tolerance", "samples that moved most (expected to got)")]
+    rows += [_row(difference, protocol) for difference in verdict.differences if not difference.passed]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _row(difference: Difference, protocol: Protocol) -> tuple[str, ...]:
+    got, expected = difference.got, difference.expected
+    gap = "–" if got is None or expected is None else f"{got - expected:+.3g}"
+    tolerance = "–" if difference.tolerance is None else f"{difference.tolerance:.3g}"
+    moved = "; ".join(f"{sample} {old:.8g} to {new:.8g}" for sample, new, old in difference.worst)
+    title = protocol.metric(difference.metric).title
+    return (title, _number(got), _number(expected), gap, tolerance, difference.why or moved or "none is recorded")
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else repr(value)

@@ -1,0 +1,100 @@
+"""The tables and remarks at the end of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pixelgate.records import Deviation, Note
+from pixelgate.tables import Row, table, track_line
+from pytest_bench.golden_update import Update
+from pytest_bench.report.document import CaseResult
+from pytest_bench.session import Bench
+
+_LINES_SHOWN = 10
+
+
+def write_summary(
+    reporter: pytest.TerminalReporter,
+    bench: Bench,
+    cases: Sequence[CaseResult],
+    updates: Sequence[Update],
+    pruned: Sequence[str],
+    written: Sequence[str],
+) -> None:
+    """Print one table per track, then deviations, notes, golden updates and the files written."""
+    reporter.write_sep("=", "pixelgate")
+    for track in sorted({result.case.track for result in cases}):
+        for line in track_lines(bench, [result for result in cases if result.case.track == track]):
+            reporter.write_line(line)
+        reporter.write_line("")
+    for update in updates:
+        reporter.write_line(_update_line(update))
+    for file in pruned:
+        reporter.write_line(f"golden numbers pruned: {file}")
+    if written:
+        reporter.write_line(f"report: {', '.join(written)}")
+
+
+def track_lines(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
+    """The lines that are printed for one track."""
+    track = cases[0].case.track
+    protocol = bench.discovery.protocols[track]
+    counts = sorted({len(result.scores.samples) for result in cases if result.scores is not None})
+    n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
+    baseline = str(protocol.baseline["method"]) if protocol.baseline else ""
+    ordered = sorted(cases, key=lambda r: (not r.clean, r.case.method != baseline, r.case))
+    lines = [track_line(track, protocol, bench.data(track).revision_short, n)]
+    lines += table(protocol, [Row(_label(result), result.aggregates, _remarks(result)) for result in ordered])
+    if baseline and not any(result.case.method == baseline for result in cases):
+        lines.append(f"{baseline}: missing; this run's filters leave it out")
+    deviations = [(result.case.method, item) for result in ordered for item in _deviations(result)]
+    lines += _listed("deviations from the protocol (not ranked beside clean rows)", deviations)
+    notes = [(result.case.method, item) for result in ordered if result.scores for item in result.scores.notes]
+    lines += _listed("notes", notes)
+    return lines
+
+
+def _label(result: CaseResult) -> str:
+    slice_name = "" if result.case.slice == "full" else f" {result.case.slice}"
+    return f"{result.case.method}{slice_name}{'' if result.clean or result.scores is None else ' †'}"
+
+
+def _remarks(result: CaseResult) -> tuple[str, ...]:
+    if result.scores is None:
+        return (result.item.outcome.upper(),)
+    remarks = []
+    if result.case.baseline:
+        remarks.append(f"computed from the track's {result.case.baseline}")
+    if result.item.outcome == "failed":
+        remarks.append("FAILED")
+    verdict = result.verdict or {}
+    if verdict.get("status") == "not-gated":
+        remarks.append("scored, not gated")
+    elif verdict.get("status") == "no-golden" and result.item.outcome == "passed":
+        remarks.append("scored, not gated: no golden numbers")
+    elif verdict.get("status") == "passed" and verdict["changed_outputs"]:
+        remarks.append(f"outputs differ ({len(verdict['changed_outputs'])}), numbers within tolerance")
+    return tuple(remarks)
+
+
+def _deviations(result: CaseResult) -> Sequence[Deviation]:
+    return result.scores.deviations if result.scores is not None else ()
+
+
+def _listed(title: str, entries: Sequence[tuple[str, Deviation | Note]]) -> list[str]:
+    if not entries:
+        return []
+    # Many methods have the same note on the same reference: it is told once.
+    texts = list(dict.fromkeys(f"  {method}, {item.subject}: {item.message} [{item.rule}]" for method, item in entries))
+    more = len(texts) - _LINES_SHOWN
+    return [f"{title}:", *texts[:_LINES_SHOWN], *([f"  and {more} more, all in the JSON report"] if more > 0 else [])]
+
+
+def _update_line(update: Update) -> str:
+    if update.refused:
+        return f"golden numbers not updated: {update.case}: {update.refused}"
+    if update.changed:
+        return f"golden numbers written: {update.file}: {', '.join(update.changed)}"
+    return f"golden numbers unchanged: {update.file}"

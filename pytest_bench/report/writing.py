@@ -1,0 +1,88 @@
+"""Writing the report's files: the JSON document, held against its schema, and each case's three files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from pixelgate.io.files import atomic_write
+from pixelgate.results import metrics_csv, summary, to_json, write_results
+from pytest_bench.report.document import CaseResult, run_json
+from pytest_bench.session import Bench
+
+
+@cache
+def schema() -> Mapping[str, Any]:
+    """The JSON Schema of ``report.json``."""
+    text = (resources.files("pytest_bench.report") / "schema.json").read_text(encoding="utf-8")
+    loaded: Mapping[str, Any] = json.loads(text)
+    return loaded
+
+
+def write_all(
+    config: pytest.Config, bench: Bench, cases: Sequence[CaseResult], document: Mapping[str, Any]
+) -> list[str]:
+    """Write all that the run was asked to write.
+
+    Returns:
+        The files, as they are shown to the user.
+
+    Raises:
+        jsonschema.ValidationError: the document breaks its own schema, which is a fault of this package.
+    """
+    text = to_json(document)
+    # What is checked is what a reader will parse.
+    jsonschema.validate(json.loads(text), schema())
+    written: list[str] = []
+    folder = bench.options.report
+    if folder is not None:
+        for result in cases:
+            if result.scores is not None:
+                written.append(str(_write_case(folder, bench, result)))
+        _write(folder / "report.json", text, written)
+        if junit := getattr(config.option, "xmlpath", None):
+            _add_junit_properties(config, document)
+            written.append(str(junit))
+    if bench.options.json is not None:
+        _write(bench.options.json, text, written)
+    return written
+
+
+def _write(file: Path, text: str, written: list[str]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(file, text)
+    written.append(str(file))
+
+
+def _write_case(folder: Path, bench: Bench, result: CaseResult) -> Path:
+    assert result.scores is not None
+    place = folder / result.case.track / result.case.method
+    if result.case.slice != "full":
+        place = place / result.case.slice
+    protocol = bench.discovery.protocols[result.case.track]
+    content = summary(result.scores, protocol, result.aggregates)
+    write_results(place, metrics_csv(result.scores), content, run_json(bench, result))
+    return place
+
+
+def _add_junit_properties(config: pytest.Config, document: Mapping[str, Any]) -> None:
+    # The fixture that pytest offers for this is lost under xdist; its key is private, hence the guard.
+    try:
+        from _pytest.junitxml import xml_key
+    except ImportError:
+        return
+    xml = config.stash.get(xml_key, None)
+    if xml is None:
+        return
+    for track in document["tracks"]:
+        name = track["track"]
+        xml.add_global_property(f"{name}.protocol", track["protocol"]["id"])
+        xml.add_global_property(f"{name}.params_sha256", track["protocol"]["params_sha256"])
+        xml.add_global_property(f"{name}.dataset", track["dataset"]["revision"])

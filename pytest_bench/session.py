@@ -1,0 +1,239 @@
+"""What a process that runs items holds: options, cases, one engine per track, and the outcomes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pixelgate.aggregate import Aggregate, aggregate, bootstrap_settings
+from pixelgate.cache import ScoreCache, default_cache_folder
+from pixelgate.engine import Engine, Progress, Settings
+from pixelgate.errors import InputError, PixelgateError, Problem
+from pixelgate.invariants import Subject, check_invariant
+from pixelgate.layout import Case, check_files
+from pixelgate.metrics.registry import Runtime
+from pixelgate.records import Deviation
+from pixelgate.scores import CaseScores
+from pixelgate.tracks import TrackData, locate
+from pytest_bench.discovery import Discovery, with_baselines
+from pytest_bench.golden import GoldenFolders, Verdict, compare
+from pytest_bench.options import Options
+from pytest_bench.report.failure import describe
+
+BENCH = pytest.StashKey["Bench"]()
+PAYLOAD = pytest.StashKey[dict[str, Any]]()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A case scored and held against its golden numbers.
+
+    Attributes:
+        scores: per-sample scores with this run's deviations.
+        aggregates: mean and interval per metric.
+        verdict: the comparison with the golden numbers.
+        failure: what to tell the user, or empty.
+    """
+
+    scores: CaseScores
+    aggregates: dict[str, Aggregate]
+    verdict: Verdict
+    failure: str
+
+
+class Bench:
+    """The state of one process: a serial run or one worker.
+
+    Args:
+        options: the run's options.
+        discovery: its cases.
+        folders: where golden numbers lie.
+        threads: CPU threads a metric may use; None leaves the library's choice.
+    """
+
+    def __init__(
+        self, options: Options, discovery: Discovery, folders: GoldenFolders, threads: int | None = None
+    ) -> None:
+        self.options = options
+        self.discovery = discovery
+        self.folders = folders
+        self.progress: Progress | None = None
+        self._runtime = Runtime(options.device, str(options.weights) if options.weights else None, threads)
+        self._cache: ScoreCache | None = None
+        self._data: dict[str, TrackData] = {}
+        self._engines: dict[str, Engine] = {}
+        self._scores: dict[str, CaseScores] = {}
+        # Cases that this process will be asked for; known in a serial run only.
+        self._expected: tuple[str, ...] = ()
+
+    def expect(self, case_ids: Iterable[str]) -> None:
+        """Tell which cases this process will be asked for, so that a reference is worked on once for all."""
+        self._expected = tuple(case_ids)
+
+    def data(self, track_id: str) -> TrackData:
+        """The files of a track.
+
+        Raises:
+            TrackError: they are not at hand.
+        """
+        if track_id not in self._data:
+            self._data[track_id] = locate(self.discovery.tracks[track_id], self.options.data)
+        return self._data[track_id]
+
+    def engine(self, track_id: str) -> Engine:
+        """The engine of a track.
+
+        Raises:
+            PixelgateError: the track's files or a metric's needs are not at hand.
+        """
+        if track_id not in self._engines:
+            settings = Settings(
+                self.options.metrics, self._runtime, self.options.allow_missing, self.options.allow_resize
+            )
+            protocol = self.discovery.protocols[track_id]
+            self._engines[track_id] = Engine(self.data(track_id), protocol, settings, self.cache, self._tell)
+        return self._engines[track_id]
+
+    @property
+    def cache(self) -> ScoreCache:
+        """The score cache of this process."""
+        if self._cache is None:
+            folder: Path | None = None
+            if not self.options.no_cache:
+                folder = self.options.cache or default_cache_folder()
+            self._cache = ScoreCache(folder)
+        return self._cache
+
+    def close(self) -> None:
+        """Give the cache file back."""
+        if self._cache is not None:
+            self._cache.close()
+
+    def prepare(self) -> None:
+        """Find the tracks' files, and add the baseline rows that they allow. Needed before items are collected.
+
+        Raises:
+            TrackError: a track's files are not at hand.
+        """
+        columns = {track_id: self.data(track_id).columns for track_id in self.discovery.tracks}
+        self.discovery = with_baselines(self.discovery, columns, self.options)
+
+    def check_ready(self) -> None:
+        """Find out before anything is scored whether everything that is needed is at hand.
+
+        Raises:
+            PixelgateError: all that is missing, in one message.
+        """
+        messages: dict[str, None] = {}
+        for track_id in self.discovery.tracks:
+            try:
+                assert self.engine(track_id).fingerprints
+            except PixelgateError as error:
+                messages.setdefault(str(error))
+        if messages:
+            raise PixelgateError("\n".join(messages))
+
+    def scores(self, case: Case) -> CaseScores:
+        """The case's scores, computed once per process and otherwise taken from the cache."""
+        if case.id not in self._scores:
+            ahead = [
+                other
+                for other in self.discovery.cases
+                if other.track == case.track and other.id in self._expected and other.id not in self._scores
+            ]
+            scores = self.engine(case.track).score(case, ahead)
+            extra = self._bootstrap_deviations(case)
+            self._scores[case.id] = replace(scores, deviations=(*scores.deviations, *extra))
+        return self._scores[case.id]
+
+    def judge(self, case: Case) -> Outcome:
+        """Score a case and hold it against its golden numbers."""
+        scores = self.scores(case)
+        aggregates = self._aggregates(case)
+        protocol = self.discovery.protocols[case.track]
+        verdict = compare(scores, aggregates, protocol, self.data(case.track).revision, self.folders)
+        return Outcome(scores, aggregates, verdict, describe(scores, aggregates, verdict, protocol, self.options))
+
+    def publish(self, item: pytest.Item, outcome: Outcome) -> None:
+        """Hang an outcome onto its item, in builtin types, for the report that goes to the controller."""
+        item.stash[PAYLOAD] = {
+            "scores": outcome.scores.to_json(),
+            "verdict": verdict_to_json(outcome.verdict),
+            "revision": self.data(outcome.scores.case.track).revision,
+        }
+        if self.options.junit_properties == "scalar":
+            means = {
+                key: result.interval.mean if result.interval else None for key, result in outcome.aggregates.items()
+            }
+            item.user_properties.extend((key, "" if mean is None else repr(mean)) for key, mean in means.items())
+            item.user_properties.append(("n", len(outcome.scores.samples)))
+            item.user_properties.append(("golden", outcome.verdict.status))
+
+    def file_problems(self, case: Case) -> list[Problem]:
+        """What is wrong with the files of a case, without reading a picture."""
+        problems = check_files(case, self.discovery.tracks[case.track].samples)
+        if self.options.allow_missing:
+            problems = [problem for problem in problems if problem.rule != "missing-output"]
+        return problems
+
+    def check_invariant(self, case: Case, name: str) -> str:
+        """What does not hold of one invariant; empty where all holds."""
+        bootstrap, _ = self._bootstrap(case)
+        try:
+            failures = check_invariant(name, Subject(self.scores(case), self.engine(case.track), bootstrap))
+        except InputError as error:
+            failures = [str(problem) for problem in error.problems]
+        return "\n".join([f"{case.id}: the invariant {name!r} does not hold:", *failures]) if failures else ""
+
+    def check_summary(self, case: Case) -> str:
+        """What is missing from a case's row of the table; empty where it is complete."""
+        missing = [result for result in self._aggregates(case).values() if result.interval is None]
+        lines = [f"{result.metric}: no mean: {result.reason}" for result in missing]
+        return "\n".join([f"{case.id}: the row is not complete:", *lines]) if lines else ""
+
+    def _aggregates(self, case: Case) -> dict[str, Aggregate]:
+        return aggregate(self.scores(case), self._bootstrap(case)[0])
+
+    def _bootstrap(self, case: Case) -> tuple[Any, list[Deviation]]:
+        protocol = self.discovery.protocols[case.track]
+        return bootstrap_settings(protocol, self.options.resamples, self.options.seed)
+
+    def _bootstrap_deviations(self, case: Case) -> list[Deviation]:
+        return self._bootstrap(case)[1]
+
+    def _tell(self, case_id: str, done: int, total: int, sample: str) -> None:
+        if self.progress is not None:
+            self.progress(case_id, done, total, sample)
+
+
+def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
+    """A verdict in builtin types."""
+    return {
+        "status": verdict.status,
+        "file": verdict.file,
+        "problem": verdict.problem,
+        "changed_outputs": list(verdict.changed_outputs),
+        "differences": [
+            {
+                "metric": difference.metric,
+                "got": difference.got,
+                "expected": difference.expected,
+                "tolerance": difference.tolerance,
+                "passed": difference.passed,
+                "why": difference.why,
+                "worst": [list(item) for item in difference.worst],
+            }
+            for difference in verdict.differences
+        ],
+    }
+
+
+def threads_per_worker(workers: int) -> int:
+    """CPU threads for each of so many workers."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // max(1, workers))

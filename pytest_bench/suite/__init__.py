@@ -1,0 +1,1 @@
+"""The items that a run with ``--bench-outputs`` collects, as plain test functions."""

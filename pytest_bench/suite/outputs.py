@@ -1,0 +1,16 @@
+"""One item per (method, track, slice): score it and hold it against its golden numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from pixelgate.layout import Case
+from pytest_bench.session import Bench
+
+
+def test_case(bench: Bench, bench_case: Case, request: pytest.FixtureRequest) -> None:
+    """All metrics of the case; every problem and every deviation from the golden numbers in one failure."""
+    outcome = bench.judge(bench_case)
+    bench.publish(request.node, outcome)
+    if outcome.failure:
+        pytest.fail(outcome.failure, pytrace=False)

@@ -1,0 +1,171 @@
+"""Scoring from Python: a folder of outputs in, a tidy table out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pixelgate.cache import ScoreCache, default_cache_folder
+from pixelgate.engine import Engine, Progress, Settings
+from pixelgate.errors import InputError, TrackError
+from pixelgate.layout import Case, add_baselines, scan
+from pixelgate.metrics.registry import Runtime
+from pixelgate.protocols import load_protocol
+from pixelgate.scores import CaseScores
+from pixelgate.tracks import available_tracks, load_track, locate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def score(
+    outputs: str | PathLike[str],
+    *,
+    track: str | None = None,
+    method: str | None = None,
+    data: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    metrics: Sequence[str] = (),
+    device: str = "cpu",
+    weights: str | PathLike[str] | None = None,
+    cache: str | PathLike[str] | bool = True,
+    allow_missing: bool = False,
+    allow_resize: bool = False,
+    baseline: bool = True,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Score a folder of outputs under the protocol of their track.
+
+    The same engine as ``pytest --bench-outputs`` and ``pixelgate score``: each reference is worked on once
+    for all methods, and what the cache holds is not computed again.
+
+    Args:
+        outputs: ``<outputs>/<method>/<track>/<id>.png``, or, with `track`, one method's own folder.
+        track: score this track only.
+        method: score this method only; names the method of a single folder (default: the folder's name).
+        data: folders with tracks' data or a ``track.yaml``.
+        metrics: ids of the protocol's metrics to compute; empty computes all.
+        device: ``cpu``, ``cuda`` or ``cuda:N``, for learned metrics.
+        weights: file or folder with network weights, before every other source.
+        cache: True for the user's score cache, False for none, or a folder.
+        allow_missing: score incomplete outputs over the samples that are there.
+        allow_resize: resize outputs of another size to the reference's.
+        baseline: add the protocol's baseline (the content pictures, unchanged) where nobody wrote it.
+        progress: called with (case id, samples done, samples in all, sample id).
+
+    Returns:
+        One row per (method, track, slice, sample), one column per metric, sorted. ``DataFrame.attrs`` holds,
+        in plain types: ``tracks`` (protocol, parameter hash and data set revision by track), ``deviations``,
+        ``notes`` and ``reasons`` (why a value is missing). A missing value also warns, since pandas leaves
+        it out of means without a word.
+
+    Raises:
+        InputError: files break the protocol's rules; all problems are listed at once.
+        TrackError: no such track, or its data are not at hand.
+        MissingExtra, WeightsError: a metric cannot run here.
+    """
+    folders = [Path(folder) for folder in ([data] if isinstance(data, (str, PathLike)) else data)]
+    settings = Settings(
+        tuple(metrics), Runtime(device, str(weights) if weights else None), allow_missing, allow_resize
+    )
+    cases, own_folder = _find(Path(outputs), track, method, folders)
+    store = ScoreCache(_cache_folder(cache))
+    try:
+        engines = {name: _engine(name, folders, settings, store, progress) for name in sorted({c.track for c in cases})}
+        if baseline:
+            cases = _with_baselines(cases, engines, () if own_folder or not method else (method,))
+        scored = score_cases(cases, engines)
+    finally:
+        store.close()
+    problems = [problem for scores in scored for problem in scores.problems]
+    if problems:
+        raise InputError(problems)
+    return to_frame(scored, engines)
+
+
+def score_cases(cases: Iterable[Case], engines: dict[str, Engine]) -> list[CaseScores]:
+    """Score many cases, the methods of one track in one pass over its references."""
+    scored = []
+    waiting = sorted(cases)
+    while waiting:
+        case = waiting.pop(0)
+        ahead = [other for other in waiting if other.track == case.track]
+        scored.append(engines[case.track].score(case, ahead))
+    return scored
+
+
+def to_frame(scored: Sequence[CaseScores], engines: dict[str, Engine]) -> pd.DataFrame:
+    """Scores as a tidy table; see `score`."""
+    import pandas as pd
+
+    keys = ["method", "track", "slice", "sample"]
+    rows = [
+        {"method": s.case.method, "track": s.case.track, "slice": s.case.slice, "sample": x.sample, **x.values}
+        for s in scored
+        for x in s.samples
+    ]
+    metrics = list(dict.fromkeys(metric for scores in scored for metric in scores.metrics))
+    frame = pd.DataFrame(rows, columns=[*keys, *metrics]).astype(dict.fromkeys(metrics, "float64"))
+    reasons = {
+        f"{scores.case.id}/{sample.sample}/{metric}": reason
+        for scores in scored
+        for sample in scores.samples
+        for metric, reason in sample.reasons.items()
+    }
+    if reasons:
+        warnings.warn(f"{len(reasons)} values could not be computed; see attrs['reasons']", stacklevel=3)
+    frame.attrs = {
+        "tracks": {name: _track_attrs(engine) for name, engine in engines.items()},
+        "deviations": {scores.case.id: [asdict(item) for item in scores.deviations] for scores in scored},
+        "notes": {scores.case.id: [asdict(item) for item in scores.notes] for scores in scored},
+        "reasons": reasons,
+    }
+    return frame
+
+
+def _track_attrs(engine: Engine) -> dict[str, str]:
+    return {
+        "protocol": engine.protocol.id,
+        "params_sha256": engine.protocol.params_hash,
+        "dataset": engine.data.revision,
+    }
+
+
+def _find(outputs: Path, track: str | None, method: str | None, data: Sequence[Path]) -> tuple[list[Case], bool]:
+    found = scan(
+        outputs,
+        available_tracks(data),
+        tracks=(track,) if track else (),
+        methods=(method,) if method else (),
+    )
+    if not found.cases:
+        raise TrackError(
+            f"{outputs}: no outputs of {track or 'any known track'} are there. "
+            "Wanted: <method>/<track>/<id>.png, or one method's own folder with track=..."
+        )
+    return list(found.cases), found.own_folder
+
+
+def _engine(
+    track_id: str, data: Sequence[Path], settings: Settings, cache: ScoreCache, progress: Progress | None
+) -> Engine:
+    track = load_track(track_id, data)
+    return Engine(locate(track, data), load_protocol(track.protocol), settings, cache, progress)
+
+
+def _with_baselines(cases: list[Case], engines: dict[str, Engine], methods: Sequence[str]) -> list[Case]:
+    baselines = {}
+    for name, engine in engines.items():
+        rule = engine.protocol.baseline
+        if rule and rule["column"] in engine.data.columns:
+            baselines[name] = (str(rule["method"]), str(rule["column"]))
+    return list(add_baselines(cases, baselines, methods))
+
+
+def _cache_folder(cache: str | PathLike[str] | bool) -> Path | None:
+    if cache is True:
+        return default_cache_folder()
+    return Path(cache) if cache else None
