@@ -84,7 +84,8 @@ def read_golden(file: Path) -> Mapping[str, Any]:
             raise ValueError(f"format {data['format']!r} is not {FORMAT}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PixelgateError(
-            f"{file}: not a golden file: {error} [golden-format] Restore it, or delete it and run --bench-update-golden."
+            f"{file}: not a golden file: {error} [golden-format] Restore it, or write it anew: delete it and run "
+            "with --bench-update-golden."
         ) from None
     golden: Mapping[str, Any] = data
     return golden
@@ -220,8 +221,12 @@ def _difference(
 
 
 def backend_of(scores: CaseScores, metric: str) -> str:
-    """The backend that computed a metric."""
-    return (scores.fingerprints or {}).get(metric, {}).get("backend", "")
+    """The backend that computed a metric, without its version: ``numba``, ``numpy``, ``torch-cpu``, ``torch-cuda``."""
+    fingerprint = (scores.fingerprints or {}).get(metric, {})
+    name = fingerprint.get("backend", "unknown").split()[0]
+    if "device" not in fingerprint:
+        return name
+    return f"{name}-{'cpu' if fingerprint['device'].startswith('cpu') else 'cuda'}"
 
 
 def _worst(scores: CaseScores, metric: str, entry: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:

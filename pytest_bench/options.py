@@ -71,7 +71,9 @@ class _Spec:
 _SPECS = (
     _Spec("outputs", "path", "folder of outputs to score: DIR/<method>/<track>/<id>.png", "DIR"),
     _Spec("data", "paths", "folder with a track's data or a track.yaml; may be repeated", "DIR"),
-    _Spec("track", "texts", "score this track only; may be repeated. With one track DIR may be one method's folder", "T"),
+    _Spec(
+        "track", "texts", "score this track only; may be repeated. With one track DIR may be one method's folder", "T"
+    ),
     _Spec("method", "texts", "score this method only; may be repeated. Names the method of a single folder", "NAME"),
     _Spec("ratio", "texts", "score this slice (ratio or seed) only; may be repeated", "SLICE"),
     _Spec("metrics", "names", "compute these metrics only, comma-separated; may be repeated", "IDS"),

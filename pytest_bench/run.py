@@ -66,7 +66,8 @@ class Run:
         """Keep the items of the suite that the arguments name, where they name any."""
         if not self._selected:
             return
-        kept, dropped = [], []
+        kept: list[pytest.Item] = []
+        dropped: list[pytest.Item] = []
         for item in items:
             wanted = not is_suite_id(item.nodeid) or selects(self._selected, item.nodeid)
             (kept if wanted else dropped).append(item)
@@ -86,7 +87,8 @@ class Run:
         """Send a case's scores to the controller on its report."""
         report = yield
         if report.when == "call":
-            report.bench_payload = item.stash.get(PAYLOAD, None)
+            # Reports carry plain attributes from a worker to the controller.
+            report.__dict__["bench_payload"] = item.stash.get(PAYLOAD, None)
         return report
 
     def pytest_unconfigure(self) -> None:

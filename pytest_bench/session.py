@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,8 @@ import pytest
 
 from pixelgate.aggregate import Aggregate, aggregate, bootstrap_settings
 from pixelgate.cache import ScoreCache, default_cache_folder
-from pixelgate.engine import Engine, Progress, Settings
+from pixelgate.columns import Settings
+from pixelgate.engine import Engine, Progress, usable_cores
 from pixelgate.errors import InputError, PixelgateError, Problem
 from pixelgate.invariants import Subject, check_invariant
 from pixelgate.layout import Case, check_files
@@ -235,5 +235,4 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
 
 def threads_per_worker(workers: int) -> int:
     """CPU threads for each of so many workers."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // max(1, workers))
+    return max(1, usable_cores() // max(1, workers))

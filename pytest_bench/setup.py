@@ -38,7 +38,9 @@ def configure(config: pytest.Config, options: Options) -> None:
         raise pytest.UsageError(_no_case(options, discovery))
     folders = find_folders(options.golden, config.rootpath, options.update_golden)
     if options.golden is not None and not options.golden.is_dir() and not options.update_golden:
-        raise pytest.UsageError(f"--bench-golden: {options.golden} is not a folder; name one, or write it with --bench-update-golden")
+        raise pytest.UsageError(
+            f"--bench-golden: {options.golden} is not a folder; name one, or write it with --bench-update-golden"
+        )
     config.stash[BENCH] = Bench(options, discovery, folders, threads_per_worker(_workers(config)))
     config.pluginmanager.register(fixtures, f"{PREFIX}-fixtures")
     config.pluginmanager.register(Run(config, config.stash[BENCH]), f"{PREFIX}-run")

@@ -81,5 +81,3 @@ def make_scheduler(config: pytest.Config, log: Any) -> Any:
 def scope(node_id: str) -> str:
     """The group that an item belongs to: ``method/track``, or the item itself where it is none of the suite's."""
     return group_in(node_id) if is_suite_id(node_id) else node_id
-
-

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hub_server import HubServer
+from hub_server import HubServer, Repository
+from small_pst50 import FIRST, REPOSITORY, SAMPLES, files
+
+from pixelgate.tracks import HubSource, Track, load_track
 
 
 @pytest.fixture
@@ -38,3 +42,24 @@ def hub(tmp_path: Path, data_home: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     with HubServer().running() as server:
         monkeypatch.setenv("HF_ENDPOINT", server.endpoint)
         yield server
+
+
+@pytest.fixture
+def track() -> Track:
+    """pst50-paired with the first few of its samples."""
+    whole = load_track("pst50-paired")
+    return replace(whole, samples=whole.samples[:SAMPLES])
+
+
+@pytest.fixture
+def loose(track: Track) -> Track:
+    """The same with no pinned revision."""
+    assert isinstance(track.source, HubSource)
+    return replace(track, source=replace(track.source, revision=None))
+
+
+@pytest.fixture
+def repository(hub: HubServer) -> Repository:
+    repository = Repository({"0" * 40: {"README.md": b"first"}, FIRST: files()})
+    hub.repositories["datasets", REPOSITORY] = repository
+    return repository

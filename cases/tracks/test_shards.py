@@ -1,4 +1,4 @@
-"""A data set that comes in parquet shards. The published names of AceTone-Bench fit such a form; see the track's YAML."""
+"""A data set that comes in parquet shards; the published names of AceTone-Bench would fit that form too."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ def picture(row: int, column: str, form: str = "PNG") -> bytes:
 
 def shard(rows: range, columns: tuple[str, ...] = COLUMNS, form: str = "PNG") -> bytes:
     pyarrow = pytest.importorskip("pyarrow")
-    import pyarrow.parquet
-
+    parquet = pytest.importorskip("pyarrow.parquet")
     stream = io.BytesIO()
     table = {
         column: [{"bytes": picture(row, column, form), "path": f"{row}.png"} for row in rows] for column in columns
     }
-    pyarrow.parquet.write_table(pyarrow.table(table), stream, row_group_size=2)
+    parquet.write_table(pyarrow.table(table), stream, row_group_size=2)
     return stream.getvalue()
 
 

@@ -49,7 +49,9 @@ def _golden(scores: CaseScores, verdict: Verdict, protocol: Protocol, options: O
     return [*_headline(scores, verdict), *_table(verdict, protocol), _UPDATE]
 
 
-_UPDATE = "Where this run's numbers are the right ones, write them with: pytest --bench-update-golden (and your options)"
+_UPDATE = (
+    "Where this run's numbers are the right ones, write them with: pytest --bench-update-golden (and your options)"
+)
 
 
 def _headline(scores: CaseScores, verdict: Verdict) -> list[str]:
@@ -71,13 +73,13 @@ def _headline(scores: CaseScores, verdict: Verdict) -> list[str]:
 
 
 def _table(verdict: Verdict, protocol: Protocol) -> list[str]:
-    rows = [("metric", "got", "expected", "difference", "tolerance", "samples that moved most (expected to got)")]
-    rows += [_row(difference, protocol) for difference in verdict.differences if not difference.passed]
+    head = ("metric", "got", "expected", "difference", "tolerance", "samples that moved most (expected to got)")
+    rows = [head, *(_row(difference, protocol) for difference in verdict.differences if not difference.passed)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _row(difference: Difference, protocol: Protocol) -> tuple[str, ...]:
+def _row(difference: Difference, protocol: Protocol) -> tuple[str, str, str, str, str, str]:
     got, expected = difference.got, difference.expected
     gap = "–" if got is None or expected is None else f"{got - expected:+.3g}"
     tolerance = "–" if difference.tolerance is None else f"{difference.tolerance:.3g}"

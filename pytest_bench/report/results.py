@@ -44,9 +44,13 @@ class ItemResult:
         return case_in(self.node_id)
 
 
+_PHASES = ("setup", "call", "teardown")
+
+
 def from_report(report: pytest.TestReport, before: ItemResult | None) -> ItemResult | None:
     """What a report adds to what is known of its item; None where it adds nothing."""
-    if report.when == "???" or (report.when not in ("setup", "call", "teardown") and report.failed):
+    # What xdist sends for an item whose worker died has a phase that pytest's types do not know.
+    if str(report.when) not in _PHASES:
         return ItemResult(report.nodeid, "lost", report.longreprtext)
     if report.when == "call" or (report.when in ("setup", "teardown") and not report.passed):
         attempts = before.attempts + 1 if before is not None and report.when == "call" else 1

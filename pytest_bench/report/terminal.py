@@ -46,7 +46,10 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
     baseline = str(protocol.baseline["method"]) if protocol.baseline else ""
     ordered = sorted(cases, key=lambda r: (not r.clean, r.case.method != baseline, r.case))
     lines = [track_line(track, protocol, bench.data(track).revision_short, n)]
-    lines += table(protocol, [Row(_label(result), result.aggregates, _remarks(result)) for result in ordered])
+    lines += table(
+        protocol,
+        [Row(_label(result), result.aggregates, _remarks(result, bench.options.update_golden)) for result in ordered],
+    )
     if baseline and not any(result.case.method == baseline for result in cases):
         lines.append(f"{baseline}: missing; this run's filters leave it out")
     deviations = [(result.case.method, item) for result in ordered for item in _deviations(result)]
@@ -61,7 +64,7 @@ def _label(result: CaseResult) -> str:
     return f"{result.case.method}{slice_name}{'' if result.clean or result.scores is None else ' †'}"
 
 
-def _remarks(result: CaseResult) -> tuple[str, ...]:
+def _remarks(result: CaseResult, updating: bool) -> tuple[str, ...]:
     if result.scores is None:
         return (result.item.outcome.upper(),)
     remarks = []
@@ -70,6 +73,8 @@ def _remarks(result: CaseResult) -> tuple[str, ...]:
     if result.item.outcome == "failed":
         remarks.append("FAILED")
     verdict = result.verdict or {}
+    if updating:
+        return tuple(remarks)
     if verdict.get("status") == "not-gated":
         remarks.append("scored, not gated")
     elif verdict.get("status") == "no-golden" and result.item.outcome == "passed":

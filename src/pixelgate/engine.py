@@ -1,28 +1,33 @@
 """The one engine under plugin, Python API and command line: files of a case in, per-sample scores out.
 
 References are worked on sample by sample: one decoded picture and its prepared side of each metric serve all
-methods that wait for it, and only one sample's arrays are held at a time.
+methods that wait for it. Several samples are worked on at once, each by one thread: sums inside a convolution
+depend on the number of threads, so a metric that used all cores would give other digits in a serial run than
+under xdist. Only the arrays of the samples in work are held.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pixelgate.cache import ScoreCache
-from pixelgate.errors import InputError, Problem, ProtocolError
+from pixelgate.columns import Settings, bind_columns, digest
+from pixelgate.errors import InputError, Problem
 from pixelgate.io.files import sha256_file
 from pixelgate.io.png import read_png
 from pixelgate.io.resize import resize_to
 from pixelgate.layout import Case, check_files
-from pixelgate.metrics.registry import Image, Measurement, Metric, Runtime, Scorer, get_metric
-from pixelgate.protocols import Protocol, ProtocolMetric
+from pixelgate.metrics.registry import Image, Measurement
+from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation, ImageRecord, Note
+from pixelgate.rulings import changed_reference, no_column, resized, too_small, wrong_size
 from pixelgate.scores import CaseScores, SampleScore, record_from_json
 from pixelgate.tracks import REFERENCE, Sample, TrackData
 
@@ -32,38 +37,8 @@ Progress = Callable[[str, int, int, str], None]
 # Raised whenever the meaning of a cache entry changes.
 _CACHE_FORMAT = "1"
 
-
-@dataclass(frozen=True)
-class Settings:
-    """What a run may choose; everything else is the protocol's.
-
-    Attributes:
-        metrics: ids to compute; empty computes all of the protocol's.
-        runtime: device, weights and threads.
-        allow_missing: score the outputs that are there; recorded as a deviation.
-        allow_resize: resize outputs of another size; recorded as a deviation.
-    """
-
-    metrics: tuple[str, ...] = ()
-    runtime: Runtime = Runtime()
-    allow_missing: bool = False
-    allow_resize: bool = False
-
-
-@dataclass
-class _Column:
-    """One metric of the protocol, bound."""
-
-    entry: ProtocolMetric
-    metric: Metric
-    scorer: Scorer
-    key: str  # digest of all beside the pictures that decides its values
-
-    def compare(self, output: Image, prepared: Any) -> Measurement:
-        measurement = self.scorer.compare(output, prepared)
-        if measurement.value is not None and not math.isfinite(measurement.value):
-            return Measurement(None, f"the metric gave {measurement.value}", measurement.notes)
-        return measurement
+# Samples in work at once. A sample of one megapixel holds about 0.2 GB with LPIPS.
+_MOST_SAMPLES = 4
 
 
 @dataclass
@@ -77,7 +52,10 @@ class _Plan:
     known: dict[str, Any] = field(default_factory=dict)  # key -> cached value
 
     def lacks(self, sample: str) -> bool:
-        return any(key not in self.known for key in self.keys[sample].values())
+        return any(key not in self.known for key in self.keys.get(sample, {}).values())
+
+
+_Computed = list[tuple[_Plan, "dict[str, Any] | InputError"]]
 
 
 class Engine:
@@ -112,14 +90,15 @@ class Engine:
         problems = data.problems()
         if problems:
             raise InputError(problems)
-        self._columns = _bind(protocol, self.settings)
+        self._parallel = min(self.settings.runtime.threads or usable_cores(), _MOST_SAMPLES)
+        self._columns = bind_columns(protocol, self.settings)
         # The reference gives the size in any case.
         self._references = sorted({REFERENCE, *(column.entry.against for column in self._columns)})
         absent = [name for name in self._references if name not in data.columns]
         if absent:
-            raise InputError([_no_column(data, name, self._columns) for name in absent])
+            raise InputError([no_column(data, name, self._columns) for name in absent])
         self.samples = data.samples()
-        self._reading_key = _digest(
+        self._reading_key = digest(
             [_CACHE_FORMAT, protocol.decoding, protocol.size, self.settings.allow_resize, _decoder_version()]
         )
         self._plans: dict[str, _Plan] = {}
@@ -149,17 +128,14 @@ class Engine:
         """
         plan = self._plan(case)
         waiting = [self._plan(other) for other in ahead if other != case]
-        scored: list[SampleScore] = []
-        for done, sample in enumerate(self.samples):
-            if sample.id not in plan.outputs:
-                continue
-            if plan.lacks(sample.id):
-                self._progress(case.id, done, len(self.samples), sample.id)
-                self._compute(sample, plan, [other for other in waiting if sample.id in other.outputs])
-            if not plan.lacks(sample.id):
-                scored.append(self._collect(sample.id, plan))
-        del self._plans[case.id]
-        return self._case_scores(plan, scored)
+        try:
+            for computed in self._compute_all(plan, waiting):
+                for current, values in computed:
+                    self._keep(current, values, own=current is plan)
+        finally:
+            del self._plans[case.id]
+        there = [sample.id for sample in self.samples if sample.id in plan.outputs]
+        return self._case_scores(plan, [self._collect(name, plan) for name in there if not plan.lacks(name)])
 
     def cached(self, case: Case) -> tuple[int, int]:
         """How many of a case's samples lie in the cache, and how many outputs it has."""
@@ -205,32 +181,66 @@ class Engine:
         return plan
 
     def _keys(self, sample: Sample, output: Path) -> dict[str, str]:
-        own = self.digest(output)
-        read = {name: self.digest(sample.files[name]) for name in self._references}
-        keys = {"output": _digest([self._reading_key, own, read])}
+        own = self.file_digest(output)
+        read = {name: self._reference_digest(sample.files[name]) for name in self._references}
+        keys = {"output": digest([self._reading_key, own, read])}
         for column in self._columns:
             pictures = [own, read[REFERENCE], read[column.entry.against]]
-            keys[column.entry.id] = _digest([self._reading_key, column.key, pictures])
+            keys[column.entry.id] = digest([self._reading_key, column.key, pictures])
         return keys
 
-    def digest(self, path: Path) -> str:
+    def file_digest(self, path: Path) -> str:
         """SHA-256 of a file's bytes, computed once per engine."""
         if path not in self._hashes:
             self._hashes[path] = sha256_file(path)
         return self._hashes[path]
 
-    def _compute(self, sample: Sample, plan: _Plan, waiting: Sequence[_Plan]) -> None:
+    def _reference_digest(self, path: Path) -> str:
+        digest_now = self.file_digest(path)
+        if digest_now != (self.data.expected_sha256(path) or digest_now):
+            raise InputError(changed_reference(self.data, path))
+        return digest_now
+
+    def _compute_all(self, plan: _Plan, waiting: Sequence[_Plan]) -> Iterator[_Computed]:
+        todo = [sample for sample in self.samples if sample.id in plan.outputs and plan.lacks(sample.id)]
+        if not todo:
+            return
+        with ThreadPoolExecutor(self._parallel) as pool:
+            running: deque[tuple[Sample, Future[_Computed]]] = deque()
+            try:
+                for sample in todo:
+                    plans = [plan, *(other for other in waiting if other.lacks(sample.id))]
+                    running.append((sample, pool.submit(self._compute, sample, plans)))
+                    if len(running) > self._parallel:
+                        yield self._finish(plan, *running.popleft())
+                while running:
+                    yield self._finish(plan, *running.popleft())
+            finally:
+                # Reached with samples left when one failed or the run was interrupted.
+                for _, future in running:
+                    future.cancel()
+
+    def _finish(self, plan: _Plan, sample: Sample, future: Future[_Computed]) -> _Computed:
+        self._progress(plan.case.id, self.samples.index(sample), len(self.samples), sample.id)
+        return future.result()
+
+    def _compute(self, sample: Sample, plans: Sequence[_Plan]) -> _Computed:
         references = self._read_references(sample)
         prepared: dict[str, Any] = {}
-        for current in (plan, *(other for other in waiting if other.lacks(sample.id))):
+        computed: _Computed = []
+        for plan in plans:
             try:
-                values = self._compute_one(sample, current, references, prepared)
+                computed.append((plan, self._compute_one(sample, plan, references, prepared)))
             except InputError as error:
-                if current is plan:
-                    plan.problems.extend(error.problems)
-                continue
-            current.known.update(values)
+                computed.append((plan, error))
+        return computed
+
+    def _keep(self, plan: _Plan, values: dict[str, Any] | InputError, own: bool) -> None:
+        if not isinstance(values, InputError):
+            plan.known.update(values)
             self.cache.put_many(values)
+        elif own:
+            plan.problems.extend(values.problems)
 
     def _compute_one(
         self, sample: Sample, plan: _Plan, references: Mapping[str, tuple[Image, ImageRecord]], prepared: dict[str, Any]
@@ -263,7 +273,7 @@ class Engine:
         height, width = read[REFERENCE][0].shape[:2] if REFERENCE in read else (1 << 30, 1 << 30)
         for column in self._columns:
             if min(height, width) < column.metric.min_side:
-                problems.append(_too_small(sample, column, width, height))
+                problems.append(too_small(sample, column, width, height))
         if problems:
             raise InputError(problems)
         return read
@@ -277,7 +287,7 @@ class Engine:
         if (record.width, record.height) == wanted:
             return image, record, None
         if not self.settings.allow_resize:
-            raise InputError(_wrong_size(record, wanted))
+            raise InputError(wrong_size(record, wanted))
         return resize_to(image, wanted, self.protocol.size), record, (record.width, record.height)
 
     def _collect(self, sample: str, plan: _Plan) -> SampleScore:
@@ -301,7 +311,7 @@ class Engine:
         )
 
     def _case_scores(self, plan: _Plan, scored: Sequence[SampleScore]) -> CaseScores:
-        deviations = [_resized(sample) for sample in scored if sample.resized_from]
+        deviations = [resized(sample) for sample in scored if sample.resized_from]
         if self.settings.allow_missing:
             deviations += [
                 Deviation(sample.id, "missing-output", "the output is missing; means are over the samples left")
@@ -324,62 +334,12 @@ class Engine:
         )
 
 
-def _bind(protocol: Protocol, settings: Settings) -> list[_Column]:
-    for metric_id in settings.metrics:
-        protocol.metric(metric_id)
-    wanted = [entry for entry in protocol.metrics if not settings.metrics or entry.id in settings.metrics]
-    columns = []
-    for entry in wanted:
-        metric = get_metric(entry.metric)
-        scorer = metric.bind(entry.params, settings.runtime)
-        # Where the weights came from is recorded, but the same weights from elsewhere give the same number.
-        fingerprint = {key: value for key, value in scorer.fingerprint.items() if key != "weights_source"}
-        columns.append(_Column(entry, metric, scorer, _digest([metric.id, metric.version, entry.params, fingerprint])))
-    if not columns:
-        raise ProtocolError("no metric is left to compute")
-    return columns
-
-
-def _digest(parts: Any) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()
+def usable_cores() -> int:
+    """CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _decoder_version() -> str:
     import PIL
 
     return f"pillow {PIL.__version__}"
-
-
-def _no_column(data: TrackData, name: str, columns: Sequence[_Column]) -> Problem:
-    needing = ", ".join(column.entry.id for column in columns if column.entry.against == name)
-    return Problem(
-        str(data.root),
-        "missing-column",
-        f"the track's {name} pictures are not there, and {needing} compare with them.",
-        f"Add them (pixelgate data fetch {data.track.id}), or leave these metrics out with --bench-metrics.",
-    )
-
-
-def _too_small(sample: Sample, column: _Column, width: int, height: int) -> Problem:
-    return Problem(
-        str(sample.files["reference"]),
-        "minimum-size",
-        f"sample {sample.id} is {width}x{height} pixels; {column.metric.title} needs at least "
-        f"{column.metric.min_side} on each side.",
-        f"Use larger pictures, or leave the metric out with --bench-metrics (all but {column.entry.id}).",
-    )
-
-
-def _wrong_size(record: ImageRecord, wanted: tuple[int, int]) -> Problem:
-    return Problem(
-        record.file,
-        "size",
-        f"the output is {record.width}x{record.height} pixels and its reference {wanted[0]}x{wanted[1]}.",
-        "Write it at the reference's size, or resize it with --bench-allow-resize (a recorded deviation).",
-    )
-
-
-def _resized(sample: SampleScore) -> Deviation:
-    assert sample.resized_from is not None
-    width, height = sample.resized_from
-    return Deviation(sample.sample, "resized", f"resized from {width}x{height} pixels to the reference's size")

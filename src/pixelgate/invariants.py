@@ -63,7 +63,7 @@ def perfect_output(subject: Subject) -> list[str]:
     failures = _imperfect(subject, f"{reference.name} against itself", {k: m.value for k, m in itself.items()})
     for scored in subject.scores.samples:
         # Equal digests of file bytes are enough here: the identity method copies nothing.
-        if scored.output.sha256 == subject.engine.digest(subject.sample(scored.sample).files["reference"]):
+        if scored.output.sha256 == subject.engine.file_digest(subject.sample(scored.sample).files["reference"]):
             failures += _imperfect(subject, f"{scored.sample} (output equals reference)", dict(scored.values))
     return failures
 

@@ -21,7 +21,18 @@ from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation
 from pixelgate.scores import CaseScores
 
-_LIBRARIES = ("numpy", "scipy", "pillow", "numba", "scikit-image", "lpips", "torch", "torchvision", "pytest", "pytest-xdist")
+_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "pillow",
+    "numba",
+    "scikit-image",
+    "lpips",
+    "torch",
+    "torchvision",
+    "pytest",
+    "pytest-xdist",
+)
 
 
 def to_json(data: Any) -> str:

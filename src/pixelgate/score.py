@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pixelgate.cache import ScoreCache, default_cache_folder
-from pixelgate.engine import Engine, Progress, Settings
+from pixelgate.columns import Settings
+from pixelgate.engine import Engine, Progress
 from pixelgate.errors import InputError, TrackError
 from pixelgate.layout import Case, add_baselines, scan
 from pixelgate.metrics.registry import Runtime
@@ -68,15 +69,14 @@ def score(
         MissingExtra, WeightsError: a metric cannot run here.
     """
     folders = [Path(folder) for folder in ([data] if isinstance(data, (str, PathLike)) else data)]
-    settings = Settings(
-        tuple(metrics), Runtime(device, str(weights) if weights else None), allow_missing, allow_resize
-    )
-    cases, own_folder = _find(Path(outputs), track, method, folders)
+    settings = Settings(tuple(metrics), Runtime(device, str(weights) if weights else None), allow_missing, allow_resize)
+    cases, own_folder = find_cases(Path(outputs), track, method, folders)
     store = ScoreCache(_cache_folder(cache))
     try:
-        engines = {name: _engine(name, folders, settings, store, progress) for name in sorted({c.track for c in cases})}
+        names = sorted({case.track for case in cases})
+        engines = {name: make_engine(name, folders, settings, store, progress) for name in names}
         if baseline:
-            cases = _with_baselines(cases, engines, () if own_folder or not method else (method,))
+            cases = with_baselines(cases, engines, () if own_folder or not method else (method,))
         scored = score_cases(cases, engines)
     finally:
         store.close()
@@ -86,7 +86,7 @@ def score(
     return to_frame(scored, engines)
 
 
-def score_cases(cases: Iterable[Case], engines: dict[str, Engine]) -> list[CaseScores]:
+def score_cases(cases: Iterable[Case], engines: Mapping[str, Engine]) -> list[CaseScores]:
     """Score many cases, the methods of one track in one pass over its references."""
     scored = []
     waiting = sorted(cases)
@@ -134,7 +134,18 @@ def _track_attrs(engine: Engine) -> dict[str, str]:
     }
 
 
-def _find(outputs: Path, track: str | None, method: str | None, data: Sequence[Path]) -> tuple[list[Case], bool]:
+def find_cases(
+    outputs: Path, track: str | None = None, method: str | None = None, data: Sequence[Path] = ()
+) -> tuple[list[Case], bool]:
+    """The cases in a folder of outputs, and whether the folder is one method's own.
+
+    Args:
+        outputs, track, method, data: as for `score`.
+
+    Raises:
+        InputError: the folder is missing, or names in it break the layout.
+        TrackError: nothing is there to score.
+    """
     found = scan(
         outputs,
         available_tracks(data),
@@ -144,19 +155,37 @@ def _find(outputs: Path, track: str | None, method: str | None, data: Sequence[P
     if not found.cases:
         raise TrackError(
             f"{outputs}: no outputs of {track or 'any known track'} are there. "
-            "Wanted: <method>/<track>/<id>.png, or one method's own folder with track=..."
+            "Wanted: <method>/<track>/<id>.png, or, with one track named, one method's own folder."
         )
     return list(found.cases), found.own_folder
 
 
-def _engine(
-    track_id: str, data: Sequence[Path], settings: Settings, cache: ScoreCache, progress: Progress | None
+def make_engine(
+    track_id: str, data: Sequence[Path], settings: Settings, cache: ScoreCache, progress: Progress | None = None
 ) -> Engine:
+    """The engine of a track: its files found (or built, for a track that is made here), its protocol loaded.
+
+    Args:
+        track_id: the track.
+        data: folders with tracks' data or a ``track.yaml``.
+        settings, cache, progress: as for `Engine`.
+
+    Raises:
+        TrackError: no such track, or its data are not at hand.
+        InputError, MissingExtra, WeightsError, ProtocolError: as `Engine`.
+    """
     track = load_track(track_id, data)
     return Engine(locate(track, data), load_protocol(track.protocol), settings, cache, progress)
 
 
-def _with_baselines(cases: list[Case], engines: dict[str, Engine], methods: Sequence[str]) -> list[Case]:
+def with_baselines(cases: Sequence[Case], engines: Mapping[str, Engine], methods: Sequence[str] = ()) -> list[Case]:
+    """The cases, and the baseline of each track whose pictures for it are at hand and where nobody wrote it.
+
+    Args:
+        cases: cases found.
+        engines: the engine of each of their tracks.
+        methods: where any are named, a baseline that is none of them is not added.
+    """
     baselines = {}
     for name, engine in engines.items():
         rule = engine.protocol.baseline

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pixelgate.aggregate import Aggregate
 from pixelgate.metrics.registry import get_metric
 from pixelgate.protocols import Protocol
+from pixelgate.records import Deviation, Note
 
 _ABSENT = "–"
 
@@ -65,3 +66,27 @@ def _pad(text: str, width: int) -> str:
 
 def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def count_text(counts: Iterable[int]) -> str:
+    """The number of samples for the line above a table: ``50``, or ``49 to 50`` where rows differ."""
+    known = sorted(set(counts))
+    if not known:
+        return "0"
+    return str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+
+
+def listed(title: str, entries: Iterable[tuple[str, Deviation | Note]], shown: int, rest: str) -> list[str]:
+    """Deviations or notes as lines below a table; none where there are none.
+
+    Args:
+        title: the line above them.
+        entries: (method, deviation or note); what several methods share word for word is told once.
+        shown: at most so many of them.
+        rest: where the others can be read.
+    """
+    texts = list(dict.fromkeys(f"  {method}, {item.subject}: {item.message} [{item.rule}]" for method, item in entries))
+    if not texts:
+        return []
+    more = len(texts) - shown
+    return [f"{title}:", *texts[:shown], *([f"  and {more} more, all in {rest}"] if more > 0 else [])]

@@ -27,14 +27,16 @@ COUNTS = numba.types.Array(numba.int64, 2, "C")
 def kernel(*arguments: Any) -> Callable[[F], F]:
     """Compile at once for these argument types; runs without the interpreter lock.
 
-    A folder that cannot be written, or a full disk, costs a compilation in each process, nothing more.
+    A folder that cannot be written, a full disk or a damaged cache costs a compilation in each process,
+    nothing more.
     """
 
     def compile_function(function: F) -> F:
         signature = numba.void(*arguments)
         try:
             return cast(F, numba.njit(signature, nogil=True, error_model="numpy", cache=True)(function))
-        except (RuntimeError, OSError):
+        except Exception:
+            # Whatever is wrong with the cache; a mistake in the kernel itself is raised again here.
             return cast(F, numba.njit(signature, nogil=True, error_model="numpy")(function))
 
     return compile_function

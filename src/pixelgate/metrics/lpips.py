@@ -147,5 +147,6 @@ METRIC = register(
         source="Zhang et al., CVPR 2018; package lpips 0.1.4, net alex, version 0.1",
         bind=bind,
         extra="perceptual",
+        noise=1e-6,
     )
 )

@@ -132,7 +132,7 @@ def register(metric: Metric) -> Metric:
     """Add a metric; a second one with the same id must be the same definition."""
     known = _METRICS.setdefault(metric.id, metric)
     if known != metric:
-        raise ProtocolError(f"metric {metric.id!r} is registered already with another definition; give yours another id")
+        raise ProtocolError(f"metric {metric.id!r} exists already with another definition; give yours another id")
     return metric
 
 

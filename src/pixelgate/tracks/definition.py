@@ -101,7 +101,7 @@ def _read_samples(draft: _Draft, source: Source) -> Samples:
         return Samples(())  # Discovery needs usable columns; their faults are told first.
     local = source.folder if isinstance(source, LocalSource) else None
     samples = read_samples(draft.raw.get("samples"), reference, local, draft.faults)
-    if not samples.numbers and any("{n" in pattern for pattern in draft.columns.values()):
+    if samples.ids and not samples.numbers and any("{n" in pattern for pattern in draft.columns.values()):
         mend = "Number them, e.g. samples: {id: 'shot-{n:03d}', first: 1, last: 50}; or use {id} in the columns."
         draft.faults.add("samples", "have no numbers, and a column uses {n}", mend)
     return samples

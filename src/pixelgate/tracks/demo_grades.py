@@ -72,9 +72,9 @@ class Grade:
             uint8 of the same shape; the same bits on every machine.
         """
         rgb = [image[..., channel].astype(np.int64) * _FINE for channel in range(3)]
-        mixed = [_divide(sum(k * c for k, c in zip(row, rgb, strict=True)), 256) for row in self.matrix]
+        mixed = [_divide(_dot(row, rgb), 256) for row in self.matrix]
         curved = [c.table()[np.clip(m, 0, _TOP)] for c, m in zip(self.curves, mixed, strict=True)]
-        luma = _divide(sum(k * c for k, c in zip(_LUMA, curved, strict=True)), 256)
+        luma = _divide(_dot(_LUMA, curved), 256)
         dark, light = (_TOP - luma) ** 2, luma**2
         out = np.empty(image.shape, dtype=np.uint8)
         for channel in range(3):
@@ -93,11 +93,18 @@ def saturation(
         percent: 100 keeps colours, 0 gives grey.
         gains: red, green and blue in 256ths.
     """
-    rows = []
-    for channel in range(3):
-        row = [_LUMA[k] * (100 - percent) + (256 * percent if k == channel else 0) for k in range(3)]
-        rows.append(tuple((value * gains[channel] + 12800) // 25600 for value in row))
-    return rows[0], rows[1], rows[2]
+
+    def row(channel: int) -> tuple[int, int, int]:
+        mixed = [_LUMA[k] * (100 - percent) + (256 * percent if k == channel else 0) for k in range(3)]
+        red, green, blue = ((value * gains[channel] + 12800) // 25600 for value in mixed)
+        return red, green, blue
+
+    return row(0), row(1), row(2)
+
+
+def _dot(weights: tuple[int, int, int], channels: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    red, green, blue = channels
+    return weights[0] * red + weights[1] * green + weights[2] * blue
 
 
 def _divide(numerator: NDArray[np.int64], denominator: int) -> NDArray[np.int64]:

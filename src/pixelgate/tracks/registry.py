@@ -68,8 +68,9 @@ def load_track(track_id: str, data: Iterable[Path] = ()) -> Track:
     if track_id in built_in:
         return read_track(built_in[track_id])
     known = sorted({*built_in, *_REGISTERED, *own})
-    near = difflib.get_close_matches(track_id, known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    longer = [name for name in known if name.startswith(track_id)]
+    near = longer or difflib.get_close_matches(track_id, known, n=1)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     looked = ", ".join(map(str, folders)) or "no data folder was given"
     raise TrackError(
         f"unknown track {track_id!r}.{hint} Known tracks: {', '.join(known)}. For your own, put a {TRACK_FILE} beside "

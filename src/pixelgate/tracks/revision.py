@@ -71,5 +71,6 @@ def pixel_revision(root: Path, names: Iterable[str]) -> str:
 
 
 def _revision(lines: list[tuple[str, str]]) -> str:
-    text = "".join(f"{digest}  {name}\n" for name, digest in sorted(lines, key=lambda line: line[0].encode()))
+    # Python sorts text by code point, which is the order of its UTF-8 bytes.
+    text = "".join(f"{digest}  {name}\n" for name, digest in sorted(lines))
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

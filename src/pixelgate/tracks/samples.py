@@ -107,7 +107,7 @@ def _check_ids(ids: Sequence[str], faults: Faults) -> None:
     for sample in ids:
         if not is_id(sample):
             faults.add("samples", f"has the id {sample!r}", f"Use {ID_RULE}.", "sample-id")
-        other = first.setdefault(sample.lower(), sample)
-        if other is not sample:
+        if sample.lower() in first:
             mend = "Rename one: on a disk that ignores case they would be one file."
-            faults.add("samples", f"has the ids {other!r} and {sample!r}", mend, "sample-id")
+            faults.add("samples", f"has the ids {first[sample.lower()]!r} and {sample!r}", mend, "sample-id")
+        first.setdefault(sample.lower(), sample)

@@ -1,0 +1,81 @@
+"""A protocol's metrics, bound to what a run chose: the columns that the engine fills."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pixelgate.errors import ProtocolError
+from pixelgate.metrics.registry import Image, Measurement, Metric, Runtime, Scorer, get_metric
+from pixelgate.protocols import Protocol, ProtocolMetric
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run may choose; everything else is the protocol's.
+
+    Attributes:
+        metrics: ids to compute; empty computes all of the protocol's.
+        runtime: device, weights and threads.
+        allow_missing: score the outputs that are there; recorded as a deviation.
+        allow_resize: resize outputs of another size; recorded as a deviation.
+    """
+
+    metrics: tuple[str, ...] = ()
+    runtime: Runtime = field(default_factory=Runtime)
+    allow_missing: bool = False
+    allow_resize: bool = False
+
+
+@dataclass
+class Column:
+    """One metric of the protocol, bound.
+
+    Attributes:
+        entry: its place in the protocol.
+        metric: its definition.
+        scorer: what computes it.
+        key: digest of all beside the pictures that decides its values.
+    """
+
+    entry: ProtocolMetric
+    metric: Metric
+    scorer: Scorer
+    key: str
+
+    def compare(self, output: Image, prepared: Any) -> Measurement:
+        """Score one output; a value that is not finite becomes a missing one with its reason."""
+        measurement = self.scorer.compare(output, prepared)
+        if measurement.value is not None and not math.isfinite(measurement.value):
+            return Measurement(None, f"the metric gave {measurement.value}", measurement.notes)
+        return measurement
+
+
+def bind_columns(protocol: Protocol, settings: Settings) -> list[Column]:
+    """The columns that a run computes, in the protocol's order.
+
+    Raises:
+        ProtocolError: a metric was asked for that the protocol does not have.
+        MissingExtra, WeightsError: a metric cannot run here.
+    """
+    for metric_id in settings.metrics:
+        protocol.metric(metric_id)
+    wanted = [entry for entry in protocol.metrics if not settings.metrics or entry.id in settings.metrics]
+    columns = []
+    for entry in wanted:
+        metric = get_metric(entry.metric)
+        scorer = metric.bind(entry.params, replace(settings.runtime, threads=1))
+        # Where the weights came from is recorded, but the same weights from elsewhere give the same number.
+        fingerprint = {key: value for key, value in scorer.fingerprint.items() if key != "weights_source"}
+        columns.append(Column(entry, metric, scorer, digest([metric.id, metric.version, entry.params, fingerprint])))
+    if not columns:
+        raise ProtocolError("no metric is left to compute")
+    return columns
+
+
+def digest(parts: Any) -> str:
+    """SHA-256 over plain values, as sorted JSON."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()

@@ -1,0 +1,61 @@
+"""The engine's verdicts on files, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pixelgate.columns import Column
+from pixelgate.errors import Problem
+from pixelgate.records import Deviation, ImageRecord
+from pixelgate.scores import SampleScore
+from pixelgate.tracks import Sample, TrackData
+
+
+def no_column(data: TrackData, name: str, columns: Sequence[Column]) -> Problem:
+    """A column of the track that a metric compares with is not there."""
+    needing = ", ".join(column.entry.id for column in columns if column.entry.against == name)
+    return Problem(
+        str(data.root),
+        "missing-column",
+        f"the track's {name} pictures are not there, and {needing} compare with them.",
+        f"Add them (pixelgate data fetch {data.track.id}), or leave these metrics out with --bench-metrics.",
+    )
+
+
+def too_small(sample: Sample, column: Column, width: int, height: int) -> Problem:
+    """A reference is below a metric's smallest size."""
+    return Problem(
+        str(sample.files["reference"]),
+        "minimum-size",
+        f"sample {sample.id} is {width}x{height} pixels; {column.metric.title} needs at least "
+        f"{column.metric.min_side} on each side.",
+        f"Use larger pictures, or leave the metric out with --bench-metrics (all but {column.entry.id}).",
+    )
+
+
+def wrong_size(record: ImageRecord, wanted: tuple[int, int]) -> Problem:
+    """An output has another size than its reference."""
+    return Problem(
+        record.file,
+        "size",
+        f"the output is {record.width}x{record.height} pixels and its reference {wanted[0]}x{wanted[1]}.",
+        "Write it at the reference's size, or resize it with --bench-allow-resize (a recorded deviation).",
+    )
+
+
+def resized(sample: SampleScore) -> Deviation:
+    """An output was resized to its reference's size."""
+    assert sample.resized_from is not None
+    width, height = sample.resized_from
+    return Deviation(sample.sample, "resized", f"resized from {width}x{height} pixels to the reference's size")
+
+
+def changed_reference(data: TrackData, path: Path) -> Problem:
+    """One of the track's own files is not the one that was fetched."""
+    return Problem(
+        str(path),
+        "reference-changed",
+        "the file is not the one that was fetched: its SHA-256 is not the lock's.",
+        f"Fetch it again: pixelgate data fetch {data.track.id}",
+    )
