@@ -66,7 +66,7 @@ def photographs(megapixels: float) -> tuple[Picture, Picture]:
 
 def pixelgate_entries(output: Picture, reference: Picture, threads: int) -> Iterator[Entry]:
     functions = {
-        "psnr": lambda: psnr(output, reference, threads=threads),
+        "psnr": lambda: psnr(output, reference),
         "ssim": lambda: ssim(output, reference, threads=threads),
         "delta_e_2000": lambda: delta_e_2000(output, reference, threads=threads),
         "histogram_correlation": lambda: histogram_correlation(output, reference),

@@ -6,13 +6,26 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction["Parser"]
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+"""Where subcommands are added."""
 
 Run = Callable[[argparse.Namespace], int]
 """Does a subcommand's work and returns the exit status."""
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps a subcommand's name and its help on one line."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26)
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if action.nargs == argparse.PARSER:
+            # Before Python 3.12 the width of the first column leaves out that subcommands are indented.
+            self._action_max_length += 2
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,7 +33,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("allow_abbrev", False)
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("formatter_class", _Formatter)
         super().__init__(**options)
 
     def error(self, message: str) -> NoReturn:

@@ -8,13 +8,22 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pixelgate.commands.arguments import Commands, Parser, add_command, add_data, add_json, names, own_options, path, whole
+from pixelgate.commands.arguments import (
+    Commands,
+    Parser,
+    add_command,
+    add_data,
+    add_json,
+    names,
+    own_options,
+    path,
+    whole,
+)
 from pixelgate.commands.console import Progress, print_errors, print_json, print_lines
-from pixelgate.errors import InputError, Problem, PixelgateError
+from pixelgate.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from pixelgate.aggregate import Aggregate, Bootstrap
-    from pixelgate.cache import ScoreCache
     from pixelgate.engine import Engine
     from pixelgate.layout import Case
     from pixelgate.scores import CaseScores
@@ -164,7 +173,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _score(args: argparse.Namespace, progress: Progress) -> _Job:
     from pixelgate.cache import ScoreCache, default_cache_folder
-    from pixelgate.score import find_cases, make_engine, score_cases, with_baselines
+    from pixelgate.scoring import find_cases, make_engine, score_cases, with_baselines
 
     case = _only(find_cases(args.outputs, args.track, args.method, args.data)[0], args.outputs)
     _check_writable(_folder(args.out, case))

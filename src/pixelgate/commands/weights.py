@@ -19,10 +19,16 @@ _NAME = "AlexNet (LPIPS)"
 def add(commands: Commands) -> None:
     """Declare the subcommand."""
     examples = ("pixelgate weights list", "pixelgate weights fetch", "pixelgate weights verify --json")
-    parser = add_command(commands, "weights", None, "find, fetch or verify the weights that LPIPS needs", examples=examples)
+    parser = add_command(
+        commands, "weights", None, "find, fetch or verify the weights that LPIPS needs", examples=examples
+    )
     actions = add_actions(parser)
     listing = add_command(
-        actions, "list", run_list, "show what each source of weights holds, in the order they are tried", examples=examples[:1]
+        actions,
+        "list",
+        run_list,
+        "show what each source of weights holds, in the order they are tried",
+        examples=examples[:1],
     )
     fetch = add_command(
         actions,
@@ -122,7 +128,11 @@ def source_lines(sources: list[SourceStatus]) -> list[str]:
     """One line for each source: whether it holds the weights, where, and why not."""
     marks = {True: "verified", False: "-"}
     rows = [
-        (f"  {source.source}", "wrong" if source.found and not source.verified else marks[source.verified], _where(source))
+        (
+            f"  {source.source}",
+            "wrong" if source.found and not source.verified else marks[source.verified],
+            _where(source),
+        )
         for source in sources
     ]
     return aligned(rows)

@@ -22,6 +22,7 @@ CUBE = numba.types.Array(numba.float64, 3, "C", readonly=True)
 ROWS = numba.types.Array(numba.float64, 1, "C")
 WRITABLE_CUBE = numba.types.Array(numba.float64, 3, "C")
 COUNTS = numba.types.Array(numba.int64, 2, "C")
+ROW_COUNTS = numba.types.Array(numba.int64, 1, "C")
 
 
 def kernel(*arguments: Any) -> Callable[[F], F]:

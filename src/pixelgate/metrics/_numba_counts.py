@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import intp
 from numpy.typing import NDArray
 
-from pixelgate.metrics._jit import COUNTS, PICTURE, ROWS, kernel
+from pixelgate.metrics._jit import COUNTS, PICTURE, ROW_COUNTS, kernel
 from pixelgate.metrics.registry import Image
 
 
-@kernel(PICTURE, PICTURE, intp, intp, ROWS)
-def squared_error_rows(x: Image, y: Image, first: int, end: int, sums: NDArray[np.float64]) -> None:
-    """Sum of squared differences over all values of each row, exact, into `sums`."""
-    for row in range(first, end):
+@kernel(PICTURE, PICTURE, ROW_COUNTS)
+def squared_error_rows(x: Image, y: Image, sums: NDArray[np.int64]) -> None:
+    """Sum of squared differences over all values of each row, into `sums`."""
+    for row in range(x.shape[0]):
         a, b = x[row].reshape(-1), y[row].reshape(-1)
         total = np.int64(0)
         for j in range(a.size):

@@ -7,8 +7,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from pixelgate.metrics._backend import Backend
-from pixelgate.metrics._bands import row_sums, total
 from pixelgate.metrics._scorer import PixelScorer
 from pixelgate.metrics._validate import check_params, check_picture, check_same_size, fixed, positive
 from pixelgate.metrics.registry import Image, Measurement, Metric, Runtime, register
@@ -16,7 +17,7 @@ from pixelgate.metrics.registry import Image, Measurement, Metric, Runtime, regi
 PEAK = 255
 
 
-def psnr(output: Image, reference: Image, *, cap_db: float = 100.0, threads: int | None = None) -> float:
+def psnr(output: Image, reference: Image, *, cap_db: float = 100.0) -> float:
     """PSNR over all RGB values of a pair, in dB; higher is better.
 
     10 log10(255^2 / MSE) with the mean squared error over height, width and the three channels together,
@@ -27,7 +28,6 @@ def psnr(output: Image, reference: Image, *, cap_db: float = 100.0, threads: int
         output: uint8, height x width x 3, 8-bit sRGB.
         reference: the same, of the same size.
         cap_db: upper limit in dB, and the value for equal pictures.
-        threads: most CPU threads to use; None for all that the process may run on. The value is the same.
 
     Returns:
         dB, from 0 to `cap_db`.
@@ -39,33 +39,26 @@ def psnr(output: Image, reference: Image, *, cap_db: float = 100.0, threads: int
     Source: the ratio as scikit-image's ``peak_signal_noise_ratio(data_range=255)`` computes it; the cap is
     the benchmark's.
     """
-    return bind({"cap_db": cap_db}, Runtime(threads=threads)).score(output, reference)
+    return bind({"cap_db": cap_db}, Runtime()).score(output, reference)
 
 
 def bind(params: Mapping[str, Any], runtime: Runtime) -> PixelScorer:
     """A scorer for a protocol's parameters ``peak`` (255) and ``cap_db``; `ProtocolError` for others."""
     params = check_params("psnr", params, {"peak": PEAK, "cap_db": 100.0})
     fixed("psnr", params, "peak", PEAK)
-    compare = functools.partial(_compare, positive("psnr", params, "cap_db"), runtime.threads)
-    return PixelScorer(_prepare, compare)
+    return PixelScorer(_prepare, functools.partial(_compare, positive("psnr", params, "cap_db")))
 
 
 def _prepare(backend: Backend, reference: Image) -> Image:
     return check_picture(reference, "reference")
 
 
-def _compare(cap_db: float, threads: int | None, backend: Backend, output: Image, reference: Image) -> Measurement:
+def _compare(cap_db: float, backend: Backend, output: Image, reference: Image) -> Measurement:
     output = check_picture(output, "output")
     check_same_size(output, reference.shape)
-    kernels = backend.kernels("_numba_counts", "_numpy_counts")
-    height, width, _ = output.shape
-    sums = row_sums(
-        height,
-        width,
-        threads,
-        lambda first, end, sums: kernels.squared_error_rows(output, reference, first, end, sums),
-    )
-    error = total(sums) / output.size
+    sums = np.empty(output.shape[0], dtype=np.int64)
+    backend.kernels("_numba_counts", "_numpy_counts").squared_error_rows(output, reference, sums)
+    error = int(sums.sum()) / output.size
     value = cap_db if error == 0.0 else min(cap_db, 10.0 * math.log10(PEAK * PEAK / error))
     return Measurement(value)
 

@@ -93,10 +93,10 @@ def resolve(explicit: str | None = None) -> AlexNetWeights:
             and the commands that get the weights.
     """
     seen: list[SourceStatus] = []
-    for status, layers in _sources(explicit, downloads=True):
+    for entry, layers in _sources(explicit, downloads=True):
         if layers is not None:
-            return AlexNetWeights(layers, status.source, status.location)
-        seen.append(status)
+            return AlexNetWeights(layers, entry.source, entry.location)
+        seen.append(entry)
     raise WeightsError(_not_found(seen))
 
 
@@ -122,13 +122,15 @@ def fetch(progress: Progress | None = None) -> Path:
     """
     target = _cache_file()
     _failed_downloads.clear()
+    seen: list[SourceStatus] = []
     for entry, layers in _sources(None, downloads=True, progress=progress):
         if entry.source == "pixelgate cache" and entry.verified:
             return target
         if layers is not None:
             _store(target, layers)
             return target
-    raise WeightsError(_not_found(status()))
+        seen.append(entry)
+    raise WeightsError(_not_found(seen))
 
 
 Found = tuple[SourceStatus, tuple[Layer, ...] | None]

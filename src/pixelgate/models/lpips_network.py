@@ -73,7 +73,7 @@ class LpipsNetwork:
 
         network = _build(weights)
         self.device = torch.device(device)
-        self._network = network.to(device=self.device, memory_format=torch.channels_last)
+        self._network = network.to(self.device, torch.float32, memory_format=torch.channels_last)
         self._slices = [getattr(network.net, f"slice{level}") for level in range(1, 6)]
         # In evaluation mode a head is its 1x1 convolution alone: one weight a channel.
         self._heads = [head.model[-1].weight.flatten().contiguous() for head in network.lins]

@@ -1,0 +1,98 @@
+"""``pixelgate tracks``: which tracks there are, and what one of them is."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pixelgate.commands.arguments import Commands, add_command, add_data, add_json, own_options
+from pixelgate.commands.console import aligned, print_json, print_lines
+from pixelgate.commands.data import status_json, statuses
+
+if TYPE_CHECKING:
+    from pixelgate.tracks.fetch import TrackStatus
+
+
+def add(commands: Commands) -> None:
+    """Declare the subcommand."""
+    parser = add_command(
+        commands,
+        "tracks",
+        run,
+        "list the tracks, or show one",
+        examples=("pixelgate tracks", "pixelgate tracks pst50-paired", "pixelgate tracks my-photos --data my-photos"),
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show this track's samples, files and revision")
+    add_data(parser)
+    add_json(parser)
+    own_options(parser, {"data": "--data"})
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the list, or one track."""
+    if args.name is not None:
+        return _show(args)
+    found = statuses(args.data)
+    if args.json:
+        heads = [{"title": status.track.title, "protocol": status.track.protocol} for status in found]
+        print_json({"tracks": [{**status_json(s), **head} for s, head in zip(found, heads, strict=True)]})
+        return 0
+    rows = [(s.track.id, str(len(s.track.samples)), s.track.protocol, s.state, s.track.title) for s in found]
+    print_lines(aligned([("track", "samples", "protocol", "data", "title"), *rows]))
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    from pixelgate.tracks import load_track
+    from pixelgate.tracks.fetch import status
+
+    found = status(load_track(args.name, args.data), args.data)
+    data = _details(found)
+    if args.json:
+        print_json(data)
+        return 0
+    first, last = data["samples"][0], data["samples"][-1]
+    lines = [
+        ("track", data["track"]),
+        ("title", data["title"]),
+        ("protocol", data["protocol"]),
+        ("samples", f"{len(data['samples'])}, {first} to {last}"),
+        *(("column", f"{column}: {pattern}") for column, pattern in data["columns"].items()),
+        ("optional", ", ".join(data["optional"]) or "-"),
+        *(("source", f"{key}: {value}") for key, value in data["source"].items() if value),
+        ("state", data["state"]),
+        ("folder", data["folder"] or "-"),
+        ("revision", data["revision"] or "-"),
+        *(("problem", str(problem)) for problem in found.problems),
+        *([("next", data["mend"])] if data["mend"] else []),
+    ]
+    print_lines(aligned([(f"{name}:", text) for name, text in lines]))
+    return 0
+
+
+def _details(found: TrackStatus) -> dict[str, Any]:
+    track = found.track
+    return {
+        **status_json(found),
+        "title": track.title,
+        "protocol": track.protocol,
+        "samples": list(track.samples),
+        "columns": dict(found.data.layout if found.data else track.columns),
+        "optional": sorted(track.optional),
+        "source": _source(track.source),
+        "definition": str(track.file) if track.file else None,
+        "revision": found.data.revision if found.data else None,
+    }
+
+
+def _source(source: Any) -> dict[str, Any]:
+    assert is_dataclass(source) and not isinstance(source, type)
+    plain = {key: str(value) if isinstance(value, Path) else value for key, value in asdict(source).items()}
+    return {"kind": type(source).__name__.removesuffix("Source").lower(), **_renamed(plain)}
+
+
+def _renamed(plain: dict[str, Any]) -> dict[str, Any]:
+    # A hub source has a `kind` of its own: the repository's type.
+    return {("repository_type" if key == "kind" else key): value for key, value in plain.items()}
