@@ -30,6 +30,25 @@ class SuiteModule(pytest.Module):
         return importlib.import_module(f"pytest_bench.suite.{self.path.stem}")
 
 
+class SuiteCollection:
+    """Has the suite's modules collected whatever ``--lf`` knows of.
+
+    Once a failed file was found, ``--lf`` passes over every file that had no failure, and it looks for those
+    by their paths in the root folder. The suite's have none there.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._runner = config.pluginmanager.get_plugin("runner")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> pytest.CollectReport | None:
+        """Collect a module of the suite before another plugin can answer for it."""
+        if not isinstance(collector, SuiteModule) or self._runner is None:
+            return None
+        report: pytest.CollectReport = self._runner.pytest_make_collect_report(collector)
+        return report
+
+
 def suite_modules(session: pytest.Session) -> list[SuiteModule]:
     """The suite's modules as nodes under the session, in the order in which their items run."""
     folder = Path(__file__).parent / "suite"

@@ -132,9 +132,11 @@ def read_options(config: pytest.Config) -> Options:
         pytest.UsageError: a value is of the wrong kind, or options contradict each other.
     """
     values: dict[str, Any] = {spec.name: _read(config, spec) for spec in _SPECS}
+    if config.getoption("bench_cache", default=None):
+        if config.getoption("bench_no_cache", default=None):
+            raise pytest.UsageError("--bench-no-cache and --bench-cache contradict each other; give one of them")
+        values["no_cache"] = False
     options = Options(**values)
-    if options.no_cache and options.cache is not None and config.getoption("bench_no_cache"):
-        raise pytest.UsageError("--bench-no-cache and --bench-cache contradict each other; give one of them")
     if options.prune_golden and options.filtered:
         raise pytest.UsageError("--bench-prune-golden needs a full run; leave out the filters (track, method, metrics)")
     return options

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pixelgate.errors import InputError, PixelgateError
+from pixelgate.errors import PixelgateError
 from pixelgate.metrics.registry import register
 from pixelgate.protocols import register_protocol
 from pixelgate.tracks import register_track
 from pytest_bench import fixtures
-from pytest_bench.collector import PREFIX
+from pytest_bench.collector import PREFIX, SuiteCollection
 from pytest_bench.discovery import Discovery, discover
 from pytest_bench.golden import find_folders
 from pytest_bench.options import Options
@@ -30,8 +30,6 @@ def configure(config: pytest.Config, options: Options) -> None:
     try:
         _register_definitions(config)
         discovery = discover(options)
-    except InputError as error:
-        raise pytest.UsageError(*(str(problem) for problem in error.problems)) from None
     except PixelgateError as error:
         raise pytest.UsageError(str(error)) from None
     if not discovery.cases:
@@ -43,6 +41,7 @@ def configure(config: pytest.Config, options: Options) -> None:
         )
     config.stash[BENCH] = Bench(options, discovery, folders, threads_per_worker(_workers(config)))
     config.pluginmanager.register(fixtures, f"{PREFIX}-fixtures")
+    config.pluginmanager.register(SuiteCollection(config), f"{PREFIX}-collection")
     config.pluginmanager.register(Run(config, config.stash[BENCH]), f"{PREFIX}-run")
     if hasattr(config, "workerinput"):
         _register_worker(config)

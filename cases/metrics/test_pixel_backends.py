@@ -263,6 +263,7 @@ class TestInput:
             (np.float64(1), np.float64(1), "shapes are"),
             ([np.nan, 0, 0], [0, 0, 0], "not finite"),
             ([0, 0, 0], [0, np.inf, 0], "not finite"),
+            ([0, 0, 1e50], [0, 0, 0], "beyond all colours"),
         ],
     )
     def test_of_lab_values_is_checked(self, first, second, message):

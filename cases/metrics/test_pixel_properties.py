@@ -249,3 +249,11 @@ def test_no_chroma_on_one_side(first):
     grey = (62, 0, 0)
     assert delta_e_2000_lab(first, grey) == pytest.approx(float(deltaE_ciede2000(first, grey)), abs=1e-12)
     assert delta_e_2000_lab(grey, first) == delta_e_2000_lab(first, grey)
+
+
+@pytest.mark.parametrize("chroma", [1e-8, 1e-14, 1e-16, 1e-80, 1e-160, 1e-310])
+def test_vanishing_chroma_tends_to_none(chroma):
+    """No NaN on the way, and no step larger than the chroma itself can explain."""
+    for other in ([62, 0, 0], [62, chroma, -chroma], [62, 20, -30]):
+        got = delta_e_2000_lab([50, chroma, chroma], other)
+        assert got == pytest.approx(delta_e_2000_lab([50, 0, 0], other), rel=0, abs=20 * chroma**0.5 + 1e-12)

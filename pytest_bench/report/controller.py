@@ -47,7 +47,7 @@ class Controller:
             self._bench.prepare()
             self._bench.check_ready()
         except PixelgateError as error:
-            raise pytest.UsageError(*str(error).splitlines()) from None
+            raise pytest.UsageError(str(error)) from None
 
     def pytest_report_header(self) -> str:
         """One line: what is scored, and what it is held against."""
@@ -71,7 +71,8 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Update golden numbers where asked, and write the reports."""
-        if not self._expected:
+        # A run that only collects has nothing to tell, and must not write over the report of one that did.
+        if not self._expected or self._config.option.collectonly:
             return
         self._cases = case_results(self._bench, self._all_items())
         if self._bench.options.update_golden:

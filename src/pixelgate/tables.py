@@ -12,6 +12,7 @@ from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation, Note
 
 _ABSENT = "–"
+_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,15 @@ def listed(title: str, entries: Iterable[tuple[str, Deviation | Note]], shown: i
         shown: at most so many of them.
         rest: where the others can be read.
     """
-    texts = list(dict.fromkeys(f"  {method}, {item.subject}: {item.message} [{item.rule}]" for method, item in entries))
-    if not texts:
-        return []
+    methods: dict[Deviation | Note, dict[str, None]] = {}
+    for method, item in entries:
+        methods.setdefault(item, {})[method] = None
+    texts = [f"  {_all_of(names)}: {x.subject}: {x.message} [{x.rule}]" for x, names in methods.items()]
     more = len(texts) - shown
-    return [f"{title}:", *texts[:shown], *([f"  and {more} more, all in {rest}"] if more > 0 else [])]
+    last = [f"  and {more} more, all in {rest}"] if more > 0 else []
+    return [f"{title}:", *texts[:shown], *last] if texts else []
+
+
+def _all_of(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} methods"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TRACK = "demo-pst"
 _OUT = Path("demo") / "outputs"
 _IDT = "python-color-transfer"
+_PIP = "pip install 'pixelgate[demo]'"
 _DETAILS = """\
 Makes the track demo-pst from photographs that scikit-image ships, runs five classical methods on it, and starts
 pytest on their outputs, with the options behind `--`. Nothing is downloaded but missing LPIPS weights.
@@ -74,13 +75,15 @@ def run(args: argparse.Namespace) -> int:
         return 0
     sys.stdout.flush()
     status = _call(command)
-    print_lines(_whereabouts(args, report))
+    print_lines(_whereabouts(args, report, status))
     return status
 
 
-def _whereabouts(args: argparse.Namespace, report: Path) -> list[str]:
+def _whereabouts(args: argparse.Namespace, report: Path, status: int) -> list[str]:
     lines = ["", f"outputs:  {args.out.as_posix()}"]
-    if (report / "report.json").is_file():
+    elsewhere = any(arg.startswith("--bench-report") for arg in args.pytest_args)
+    # With another status pytest did not get as far as a report; one of an earlier run may lie there.
+    if status in (0, 1) and not elsewhere and (report / "report.json").is_file():
         lines.append(f"report:   {report.as_posix()}  (report.json, junit.xml, {TRACK}/<method>/metrics.csv)")
     return [*lines, "your own: pytest --bench-outputs=DIR, with DIR/<method>/<track>/<id>.png"]
 
@@ -100,49 +103,46 @@ def _make(out: Path, progress: Progress) -> TrackData:
 
 def _check_needs(args: argparse.Namespace) -> None:
     """Raise one error with all that is missing, before anything is made."""
-    missing = [*_missing_methods(), *([] if args.no_run or _chooses_metrics(args.pytest_args) else _missing_metrics())]
-    if not missing:
-        return
-    if len(missing) == 1:
-        raise missing[0]
-    raise MissingExtra("\n".join(["the demo needs more than what is installed:", *map(str, missing)]))
+    messages, commands = missing_methods()
+    if messages:
+        messages += ["Get what the demo's methods need with:", *(f"  {command}" for command in commands)]
+    if not args.no_run and not _chooses_metrics(args.pytest_args):
+        messages += _missing_metrics()
+    if messages:
+        raise MissingExtra("\n".join(messages))
 
 
-def _missing_methods() -> list[PixelgateError]:
+def missing_methods() -> tuple[list[str], list[str]]:
+    """What the demo's methods lack here: the messages that say so, and the commands that get it."""
     from pixelgate.methods import all_methods
 
     messages: list[str] = []
+    commands: dict[str, None] = {}
     for method in all_methods():
         try:
             method.check()
         except MissingExtra as error:
             messages.append(str(error))
-    if not messages:
-        return []
-    idt = f"pip install --no-deps {_IDT}=={_wanted(_IDT)}   (it asks for numpy 1, and works with numpy 2)"
-    lines = [*messages, "Get them with:", "  pip install 'pixelgate[demo]'", f"  {idt}"]
-    return [MissingExtra("\n".join(lines))]
+            idt = [f"{name}=={version}" for name, version in method.requires if name == _IDT]
+            # It asks for numpy 1 although it works with numpy 2: no extra can name it beside the others.
+            commands |= dict.fromkeys(f"pip install --no-deps {name}" for name in idt)
+            commands |= {} if idt else {_PIP: None}
+    return messages, list(commands)
 
 
-def _wanted(distribution: str) -> str:
-    from pixelgate.methods import all_methods
-
-    return next(v for method in all_methods() for name, v in method.requires if name == distribution and v)
-
-
-def _missing_metrics() -> list[PixelgateError]:
+def _missing_metrics() -> list[str]:
     from pixelgate.columns import Settings, bind_columns
     from pixelgate.protocols import load_protocol
     from pixelgate.tracks import load_track
 
     protocol = load_protocol(load_track(TRACK).protocol)
-    missing: dict[str, PixelgateError] = {}
+    missing: dict[str, None] = {}
     for metric in protocol.metrics:
         try:
             bind_columns(protocol, Settings((metric.id,)))
         except PixelgateError as error:
-            missing.setdefault(str(error), error)
-    return list(missing.values())
+            missing.setdefault(str(error))
+    return list(missing)
 
 
 def _chooses_metrics(pytest_args: Sequence[str]) -> bool:

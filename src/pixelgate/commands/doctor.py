@@ -12,6 +12,7 @@ from pixelgate.commands.arguments import Commands, add_command, add_data, add_js
 from pixelgate.commands.cache import read_info
 from pixelgate.commands.console import aligned, print_json, print_lines, size_text
 from pixelgate.commands.data import status_json, statuses
+from pixelgate.commands.demo import missing_methods
 from pixelgate.commands.weights import advice, source_lines
 from pixelgate.errors import PixelgateError
 
@@ -19,7 +20,6 @@ _PLUGIN = "bench_outputs"
 # What a user gains by an extra that is not installed; other extras are for working on pixelgate itself.
 _GAINS = {
     "data": "to fetch data sets",
-    "demo": "for the demo",
     "fast": "for faster pixel metrics",
     "xdist": "to score with several processes (pytest -n 2)",
 }
@@ -106,6 +106,8 @@ def _look_at_extras(found: _Findings) -> None:
     for name, missing in extras.items():
         if missing and name in _GAINS:
             found.optional.append(f"pip install 'pixelgate[{name}]'   ({_GAINS[name]})")
+    _, commands = missing_methods()
+    found.optional += [f"{command}   (for the demo)" for command in commands]
 
 
 def _extras() -> dict[str, list[str]]:
@@ -201,10 +203,9 @@ def _missing_package() -> str:
 
 
 def _words(backend: dict[str, str]) -> str:
-    digests = ("weights", "heads")
-    return ", ".join(
-        value if key == "backend" else f"{key} {value}" for key, value in backend.items() if key not in digests
-    )
+    # The digests are those of the sections above.
+    shown = {key: value for key, value in backend.items() if key not in ("weights", "heads")}
+    return ", ".join(value if key == "backend" else f"{key} {value}" for key, value in shown.items())
 
 
 def _look_at_data(found: _Findings, args: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -235,13 +236,15 @@ def _folder(out: Path, case: Case) -> Path:
 
 
 def _check_writable(folder: Path) -> None:
-    # Found out before an hour of scoring, not after it.
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        mend = "Name another folder with --out."
-        found = f"the results cannot be written there ({error.strerror})."
-        raise InputError(Problem(str(folder), "not-writable", found, mend)) from None
+    # Found out before an hour of scoring, not after it; nothing is made yet.
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        found = f"the results cannot be written there: {there} is {_fault(there)}."
+        raise InputError(Problem(str(folder), "not-writable", found, "Name another folder with --out."))
+
+
+def _fault(place: Path) -> str:
+    return "write-protected" if place.is_dir() else "a file"
 
 
 def _baseline_missing(engine: Engine, own: CaseScores, baselines: Sequence[CaseScores]) -> str:

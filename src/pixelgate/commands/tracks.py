@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from pixelgate.commands.data import status_json, statuses
 
 if TYPE_CHECKING:
     from pixelgate.tracks.fetch import TrackStatus
+    from pixelgate.tracks.track import Source
 
 
 def add(commands: Commands) -> None:
@@ -61,7 +62,7 @@ def _show(args: argparse.Namespace) -> int:
         ("samples", f"{len(data['samples'])}, {first} to {last}"),
         *(("column", f"{column}: {pattern}") for column, pattern in data["columns"].items()),
         ("optional", ", ".join(data["optional"]) or "-"),
-        *(("source", f"{key}: {value}") for key, value in data["source"].items() if value),
+        ("source", _words(data["source"])),
         ("state", data["state"]),
         ("folder", data["folder"] or "-"),
         ("revision", data["revision"] or "-"),
@@ -87,12 +88,13 @@ def _details(found: TrackStatus) -> dict[str, Any]:
     }
 
 
-def _source(source: Any) -> dict[str, Any]:
-    assert is_dataclass(source) and not isinstance(source, type)
+def _words(source: dict[str, Any]) -> str:
+    # Other layouts and shards are tried by themselves; only JSON lists them.
+    return ", ".join(f"{key} {value}" for key, value in source.items() if isinstance(value, str) and value)
+
+
+def _source(source: Source) -> dict[str, Any]:
     plain = {key: str(value) if isinstance(value, Path) else value for key, value in asdict(source).items()}
-    return {"kind": type(source).__name__.removesuffix("Source").lower(), **_renamed(plain)}
-
-
-def _renamed(plain: dict[str, Any]) -> dict[str, Any]:
     # A hub source has a `kind` of its own: the repository's type.
-    return {("repository_type" if key == "kind" else key): value for key, value in plain.items()}
+    renamed = {("repository_type" if key == "kind" else key): value for key, value in plain.items()}
+    return {"kind": type(source).__name__.removesuffix("Source").lower(), **renamed}

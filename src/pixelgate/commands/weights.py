@@ -19,17 +19,10 @@ _NAME = "AlexNet (LPIPS)"
 def add(commands: Commands) -> None:
     """Declare the subcommand."""
     examples = ("pixelgate weights list", "pixelgate weights fetch", "pixelgate weights verify --json")
-    parser = add_command(
-        commands, "weights", None, "find, fetch or verify the weights that LPIPS needs", examples=examples
-    )
-    actions = add_actions(parser)
-    listing = add_command(
-        actions,
-        "list",
-        run_list,
-        "show what each source of weights holds, in the order they are tried",
-        examples=examples[:1],
-    )
+    summary = "find, fetch or verify the weights that LPIPS needs"
+    actions = add_actions(add_command(commands, "weights", None, summary, examples=examples))
+    summary = "show what each source of weights holds, in the order they are tried"
+    listing = add_command(actions, "list", run_list, summary, examples=examples[:1])
     fetch = add_command(
         actions,
         "fetch",
@@ -126,16 +119,13 @@ def _heads() -> tuple[str | None, str]:
 
 def source_lines(sources: list[SourceStatus]) -> list[str]:
     """One line for each source: whether it holds the weights, where, and why not."""
-    marks = {True: "verified", False: "-"}
-    rows = [
-        (
-            f"  {source.source}",
-            "wrong" if source.found and not source.verified else marks[source.verified],
-            _where(source),
-        )
-        for source in sources
-    ]
-    return aligned(rows)
+    return aligned([(f"  {source.source}", _mark(source), _where(source)) for source in sources])
+
+
+def _mark(source: SourceStatus) -> str:
+    if source.verified:
+        return "verified"
+    return "wrong" if source.found else "-"
 
 
 def _where(source: SourceStatus) -> str:

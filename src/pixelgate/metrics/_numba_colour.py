@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 
 EPSILON = 216.0 / 24389.0
 KAPPA = 24389.0 / 27.0
+NO_CHROMA = 1e-30
 CHUNK = 1024
 ARC_CELLS = 1024
 ARC_DEGREE = 5
@@ -143,10 +144,9 @@ def _sine_of_turn(place: float, table: Floats) -> float:
 
 
 @inlined
-def _mean_hue(a1: float, b1: float, c1: float, a2: float, b2: float, c2: float) -> tuple[float, float, float]:
+def _hues(a1: float, b1: float, c1: float, a2: float, b2: float, c2: float) -> tuple[float, float, float]:
     product = c1 * c2
-    chromatic = product > 0.0
-    inverse = 1.0 / (product if chromatic else 1.0)
+    inverse = 1.0 / (product if product > NO_CHROMA else 1.0)
     scale1, scale2 = c2 * inverse, c1 * inverse
     x1, y1, x2, y2 = a1 * scale1, b1 * scale1, a2 * scale2, b2 * scale2
     dx, dy, sx, sy = x1 - x2, y1 - y2, x1 + x2, y1 + y2
@@ -157,8 +157,6 @@ def _mean_hue(a1: float, b1: float, c1: float, a2: float, b2: float, c2: float) 
     wide = apart > together
     x = -turn * dy if wide else sx
     y = turn * dx if wide else sy
-    x = x if chromatic else a1 + a2
-    y = y if chromatic else b1 + b2
     square = x * x + y * y
     hue = square > 0.0
     inverse = 1.0 / math.sqrt(square if hue else 1.0)
@@ -174,7 +172,7 @@ def _difference_row(first: Floats, second: Floats, table: Floats, k: Floats, scr
         a1, a2 = stretch * a1, stretch * a2
         c1, c2 = math.sqrt(a1 * a1 + b1 * b1), math.sqrt(a2 * a2 + b2 * b2)
         middle = 0.5 * (c1 + c2)
-        hue_difference, c, s = _mean_hue(a1, b1, c1, a2, b2, c2)
+        hue_difference, c, s = _hues(a1, b1, c1, a2, b2, c2)
         light = 0.5 * (first[0, j] + second[0, j]) - 50.0
         light = light * light
         dl = (second[0, j] - first[0, j]) / (k[0] * (1.0 + 0.015 * light / math.sqrt(20.0 + light)))

@@ -17,6 +17,8 @@ from pixelgate.metrics.registry import Image
 
 Floats = NDArray[np.float64]
 
+NO_CHROMA = 1e-30
+"""Product of two chromas below which a hue is a matter of round-off."""
 CHUNK = 8192
 """Pixels at a time, so that the intermediate arrays stay in the processor's cache."""
 
@@ -99,8 +101,8 @@ def ciede2000(lab1: Floats, lab2: Floats, k: Floats) -> Floats:
 def _hues(a1: Floats, b1: Floats, c1: Floats, a2: Floats, b2: Floats, c2: Floats) -> tuple[Floats, Floats, Floats]:
     """The difference dH', and cosine and sine of the mean hue."""
     product = c1 * c2
-    chromatic = product > 0.0
-    inverse = 1.0 / np.where(chromatic, product, 1.0)
+    # No chroma on one side: dH' is 0, and the mean hue then counts nowhere.
+    inverse = 1.0 / np.where(product > NO_CHROMA, product, 1.0)
     scale1, scale2 = c2 * inverse, c1 * inverse
     x1, y1, x2, y2 = a1 * scale1, b1 * scale1, a2 * scale2, b2 * scale2
     dx, dy, sx, sy = x1 - x2, y1 - y2, x1 + x2, y1 + y2
@@ -113,8 +115,6 @@ def _hues(a1: Floats, b1: Floats, c1: Floats, a2: Floats, b2: Floats, c2: Floats
     # difference: of the two the one that is the longer, so that it has no round-off to speak of.
     wide = apart > together
     x, y = np.where(wide, -turn * dy, sx), np.where(wide, turn * dx, sy)
-    # No hue on one side: the mean hue is the other's, and 0 where neither has one.
-    x, y = np.where(chromatic, x, a1 + a2), np.where(chromatic, y, b1 + b2)
     length = np.sqrt(x * x + y * y)
     hue = length > 0.0
     length = np.where(hue, length, 1.0)

@@ -20,6 +20,8 @@ from pixelgate.metrics._validate import PictureError, check_params, check_pictur
 from pixelgate.metrics.registry import Image, Measurement, Metric, Runtime, register
 
 WHITE = "row-sums"
+LARGEST_LAB = 1e6
+"""Far beyond any colour, and small enough for the seventh power of a chroma."""
 
 Floats = NDArray[np.float64]
 
@@ -86,7 +88,7 @@ def delta_e_2000_lab(lab1: ArrayLike, lab2: ArrayLike, *, kl: float = 1.0, kc: f
         Differences of the leading shape (...), 0 or more.
 
     Raises:
-        PictureError: the shapes differ or do not end in 3, or a value is not finite.
+        PictureError: the shapes differ or do not end in 3, or a value is not finite or beyond 1e6.
         ProtocolError: a factor is no finite number above 0.
 
     Source: as for `delta_e_2000`.
@@ -118,8 +120,8 @@ def _check_lab(first: Floats, second: Floats) -> None:
     if first.shape != second.shape or first.ndim == 0 or first.shape[-1] != 3:
         found = f"the shapes are {first.shape} and {second.shape}"
         mend = "Give two arrays of one shape with L, a, b along the last axis."
-    elif not (np.isfinite(first).all() and np.isfinite(second).all()):
-        found, mend = "a Lab value is not finite", "Give finite numbers."
+    elif not all((np.abs(lab) <= LARGEST_LAB).all() for lab in (first, second)):
+        found, mend = "a Lab value is not finite or beyond all colours", f"Give numbers of up to {LARGEST_LAB:.0e}."
     if found:
         raise PictureError(Problem(file="", rule="lab-array", found=found, mend=mend))
 

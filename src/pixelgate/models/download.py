@@ -7,6 +7,7 @@ import os
 import queue
 import tempfile
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +63,8 @@ def download(
         os.replace(temporary, target)
         temporary = None
     except (OSError, http.client.HTTPException) as error:  # urllib's errors and time-outs are OSErrors
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
         raise WeightsError(f"failed ({type(error).__name__}: {error})") from None
     finally:
         if temporary is not None:
