@@ -88,7 +88,8 @@ def _register_controller(config: pytest.Config, options: Options) -> None:
     from pytest_bench.report.controller import Controller
 
     bench = config.stash[BENCH]
-    if options.report is not None and config.pluginmanager.has_plugin("junitxml"):
+    junit = config.pluginmanager.has_plugin("junitxml") and not config.option.collectonly
+    if options.report is not None and junit:
         # The junitxml plugin reads this in its own pytest_configure, which runs after ours.
         config.option.xmlpath = config.option.xmlpath or str(options.report / "junit.xml")
     controller = Controller(config, bench)

@@ -92,7 +92,12 @@ def test_the_plugins_clash_is_told(pixelgate, monkeypatch):
 
 
 def test_extras_are_read_from_the_distribution(monkeypatch):
-    wanted = ["numpy>=1.26", "lpips==9.9; extra == 'perceptual'", "numpy>=1.0; extra == 'fast'", "nil>1; extra == 'fast'"]
+    wanted = [
+        "numpy>=1.26",
+        "lpips==9.9; extra == 'perceptual'",
+        "numpy>=1.0; extra == 'fast'",
+        "nil>1; extra == 'fast'",
+    ]
     head = metadata.metadata("pixelgate")
     monkeypatch.setattr(metadata, "requires", lambda _: wanted)
     found = doctor._extras()

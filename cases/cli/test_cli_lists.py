@@ -19,7 +19,7 @@ def test_tracks(pixelgate):
     done = pixelgate("tracks")
     assert (done.status, done.err) == (0, "")
     assert first_words(done.out) == ["track", *BUILT_IN]
-    assert BUILT_IN == available_tracks()
+    assert available_tracks() == BUILT_IN
     listed = {entry["track"]: entry for entry in pixelgate("tracks", "--json").data["tracks"]}
     assert list(listed) == BUILT_IN
     assert listed["pst50-paired"]["samples"] == 50

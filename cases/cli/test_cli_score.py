@@ -40,7 +40,7 @@ def test_table_and_files_in_the_form_of_pstbench(score, home):
     lines = done.out.splitlines()
     assert lines[0].startswith("track: my-photos   protocol: pstbench   dataset: sha256:")
     assert lines[0].endswith("   n=3")
-    assert lines[1].split() == "method PSNR↑ SSIM↑ LPIPS↓ ΔE00↓ H-Corr(gt)↑ H-Corr(style)↑".split()
+    assert lines[1].split() == ["method", "PSNR↑", "SSIM↑", "LPIPS↓", "ΔE00↓", "H-Corr(gt)↑", "H-Corr(style)↑"]
     assert [line.split()[0] for line in lines[2:4]] == ["identity", "mine"]
     assert "computed from the track's content" in lines[2]
     assert lines[-2:] == [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from collections.abc import Iterator
@@ -57,7 +56,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture
 def each_backend() -> Any:
     """A function that calls another with either backend and returns both results."""
-    importlib.import_module("numba")
+    pytest.importorskip("numba")
 
     def call(function: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         before = os.environ.get("PIXELGATE_BACKEND")

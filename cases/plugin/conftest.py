@@ -30,7 +30,7 @@ def _imported() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def _apart(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a run registers is gone after its test, and the machine's terminal and settings do not reach it."""
     for module, name in (
         (metric_registry, "_METRICS"),
@@ -42,7 +42,7 @@ def _apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     for variable in ("CI", "BUILD_NUMBER", "PYTHONDONTWRITEBYTECODE", "PIXELGATE_BACKEND"):
         monkeypatch.delenv(variable, raising=False)
-    # Plugins that are here for other tests; hypothesis would be imported anew by every run.
+    # Plugins that are here for other tests; hypothesis would be imported anew by every run. (pytester unsets this.)
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:anyio")
 
 

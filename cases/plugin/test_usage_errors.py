@@ -103,10 +103,6 @@ def test_weights_that_are_not_there(project: Project) -> None:
     refused(result, "nowhere.pth")
 
 
-def test_a_device_that_does_not_exist(project: Project) -> None:
-    refused(project.run_apart("--bench-device=cuda:99", metrics="lpips"), "cuda:99")
-
-
 def test_a_node_id_that_no_item_has(project: Project) -> None:
     result = project.run("pixelgate/outputs.py::test_case[hot/toy/full]")
     refused(result, "no item of the suite is named pixelgate/outputs.py::test_case[hot/toy/full]")

@@ -68,7 +68,7 @@ def _backend(asked: str) -> Backend:
                 ) from error
         else:
             return Backend("numba", _versions("numba", "llvmlite"))
-    return Backend("numpy", _versions("numpy", "scipy"))
+    return Backend("numpy", _versions("numpy"))
 
 
 def _versions(*names: str) -> tuple[tuple[str, str], ...]:

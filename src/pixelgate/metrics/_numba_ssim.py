@@ -17,7 +17,6 @@ from pixelgate.metrics._jit import PICTURE, ROWS, TABLE, inlined, inlined_with_f
 from pixelgate.metrics.registry import Image
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 TAPS = 11
 HALO = 3 * (TAPS - 1)
