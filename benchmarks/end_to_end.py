@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 from lpips_speed import plain_lpips
-from pixel_metrics import photographs
 from PIL import Image
+from pixel_metrics import photographs
 
 import pixelgate
 

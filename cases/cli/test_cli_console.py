@@ -14,6 +14,8 @@ import pytest
 from pixelgate.cli import main
 from pixelgate.commands import console, tracks
 from pixelgate.errors import InputError, PixelgateError, Problem, WeightsError
+from pixelgate.records import Deviation
+from pixelgate.tables import count_text, listed
 
 
 class Terminal(io.StringIO):
@@ -144,3 +146,22 @@ def test_a_narrow_encoding_is_no_failure():
         assert b"delta_e_2000" in done.stdout
     titles = {entry["id"]: entry["title"] for entry in json.loads(done.stdout)["metrics"]}
     assert titles["delta_e_2000"] == "ΔE00"
+
+
+def test_lists_below_a_table_tell_each_thing_once():
+    left_out = Deviation("lpips", "metric-left-out", "left out")
+    entries = [(method, left_out) for method in ("one", "two", "one")]
+    entries += [("two", Deviation(f"s-{number}", "resized", "resized")) for number in range(3)]
+    assert listed("deviations", entries, 3, "run.json") == [
+        "deviations:",
+        "  one, two: lpips: left out [metric-left-out]",
+        "  two: s-0: resized [resized]",
+        "  two: s-1: resized [resized]",
+        "  and 1 more, all in run.json",
+    ]
+    assert listed("notes", [(str(number), left_out) for number in range(4)], 3, "")[1].startswith("  4 methods: lpips")
+    assert listed("notes", [], 3, "run.json") == []
+
+
+def test_counts_above_a_table():
+    assert [count_text(counts) for counts in ([50, 50], [50, 49, 48], [])] == ["50", "48 to 50", "0"]

@@ -116,3 +116,28 @@ def test_the_whole_demo_in_an_empty_folder(home):
     table = next(index for index, line in enumerate(lines) if line.startswith("track: demo-pst"))
     assert lines[table + 2].startswith("identity ")
     assert any(line.startswith("report:   demo/report") for line in lines[table:])
+
+
+def test_an_interrupted_run_waits_for_pytest(pixelgate, quick, monkeypatch):
+    waits = []
+
+    class Process:
+        def __init__(self, command: list[str]) -> None:
+            self.command = command
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def wait(self) -> int:
+            waits.append(self.command)
+            if len(waits) == 1:
+                raise KeyboardInterrupt
+            return 2
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    done = pixelgate("demo")
+    assert (done.status, done.err) == (130, "error: interrupted\n")
+    assert len(waits) == 2

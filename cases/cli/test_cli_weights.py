@@ -95,7 +95,8 @@ def test_an_explicit_file_is_looked_at_alone(pixelgate, home):
 
 @pytest.mark.slow
 def test_list_does_not_load_torch():
-    code = "import sys; from pixelgate.cli import main; main(['weights', 'list', '--json']); sys.exit('torch' in sys.modules)"
+    code = "import sys; from pixelgate.cli import main; main(['weights', 'list', '--json']);"
+    code += "sys.exit('torch' in sys.modules)"
     environment = {**os.environ, "PIXELGATE_OFFLINE": "1"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -205,3 +207,44 @@ class TestHistogram:
         one, two = np.full((8, 8, 3), 10, np.uint8), np.full((8, 8, 3), 11, np.uint8)
         assert self.measure(one, one).notes == ()
         assert histogram_correlation(one, two) == pytest.approx(-1 / 255, abs=1e-12)
+
+
+def test_exactly_opposite_hues_take_sharmas_mean_hue():
+    """8-bit colours up to level 10 are linear in Lab, so some pairs are opposite to the last digit.
+
+    Sharma's rule for |h1 - h2| <= 180 degrees gives (h1 + h2) / 2; libraries that compare rounded angles fall on either
+    side. Expected: the formula written out with h2 = h1 + 180 degrees.
+    """
+    for one, other in (((8, 4, 2), (1, 3, 4)), ((9, 8, 6), (2, 3, 5)), ((10, 8, 4), (2, 3, 5)), ((1, 3, 4), (8, 4, 2))):
+        pictures = [np.full((4, 5, 3), colour, dtype=np.uint8) for colour in (one, other)]
+        assert delta_e_2000(*pictures) == pytest.approx(written_out(one, other), rel=0, abs=1e-9), (one, other)
+
+
+def written_out(one, other):
+    matrix = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    (l1, a1, b1), (l2, a2, b2) = (straight_lab(np.array(colour) / 255 / 12.92, matrix) for colour in (one, other))
+    mean_c = (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2
+    stretch = 1 + 0.5 * (1 - math.sqrt(mean_c**7 / (mean_c**7 + 25**7)))
+    c1, c2 = math.hypot(stretch * a1, b1), math.hypot(stretch * a2, b2)
+    h1 = math.degrees(math.atan2(b1, stretch * a1)) % 360
+    h2 = (h1 + 180) % 360
+    hue, chroma, light = (h1 + h2) / 2, (c1 + c2) / 2, (l1 + l2) / 2
+    dl, dc, dh = l2 - l1, c2 - c1, 2 * math.sqrt(c1 * c2) * math.sin(math.radians(h2 - h1) / 2)
+
+    def cosine(degrees):
+        return math.cos(math.radians(degrees))
+
+    weight = (
+        1 - 0.17 * cosine(hue - 30) + 0.24 * cosine(2 * hue) + 0.32 * cosine(3 * hue + 6) - 0.2 * cosine(4 * hue - 63)
+    )
+    sl = 1 + 0.015 * (light - 50) ** 2 / math.sqrt(20 + (light - 50) ** 2)
+    sc, sh = 1 + 0.045 * chroma, 1 + 0.015 * chroma * weight
+    turn = 30 * math.exp(-(((hue - 275) / 25) ** 2))
+    rotation = -2 * math.sqrt(chroma**7 / (chroma**7 + 25**7)) * math.sin(math.radians(2 * turn))
+    return math.sqrt((dl / sl) ** 2 + (dc / sc) ** 2 + (dh / sh) ** 2 + rotation * dc / sc * dh / sh)
+
+
+def straight_lab(linear, matrix):
+    """Lab on its straight part, below 216/24389 of the white."""
+    fx, fy, fz = (24389 / 27 * (matrix @ linear) / matrix.sum(axis=1) + 16) / 116
+    return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from pixelgate.records import Deviation, Note
-from pixelgate.tables import Row, table, track_line
+from pixelgate.records import Deviation
+from pixelgate.tables import Row, count_text, listed, table, track_line
 from pytest_bench.golden_update import Update
 from pytest_bench.report.document import CaseResult
 from pytest_bench.session import Bench
 
 _LINES_SHOWN = 10
+_DEVIATIONS = "deviations from the protocol (not ranked beside clean rows)"
 
 
 def write_summary(
@@ -41,8 +42,7 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
     """The lines that are printed for one track."""
     track = cases[0].case.track
     protocol = bench.discovery.protocols[track]
-    counts = sorted({len(result.scores.samples) for result in cases if result.scores is not None})
-    n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
+    n = count_text(len(result.scores.samples) for result in cases if result.scores is not None)
     baseline = str(protocol.baseline["method"]) if protocol.baseline else ""
     ordered = sorted(cases, key=lambda r: (not r.clean, r.case.method != baseline, r.case))
     lines = [track_line(track, protocol, bench.data(track).revision_short, n)]
@@ -53,9 +53,9 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
     if baseline and not any(result.case.method == baseline for result in cases):
         lines.append(f"{baseline}: missing; this run's filters leave it out")
     deviations = [(result.case.method, item) for result in ordered for item in _deviations(result)]
-    lines += _listed("deviations from the protocol (not ranked beside clean rows)", deviations)
+    lines += listed(_DEVIATIONS, deviations, _LINES_SHOWN, "the JSON report")
     notes = [(result.case.method, item) for result in ordered if result.scores for item in result.scores.notes]
-    lines += _listed("notes", notes)
+    lines += listed("notes", notes, _LINES_SHOWN, "the JSON report")
     return lines
 
 
@@ -86,15 +86,6 @@ def _remarks(result: CaseResult, updating: bool) -> tuple[str, ...]:
 
 def _deviations(result: CaseResult) -> Sequence[Deviation]:
     return result.scores.deviations if result.scores is not None else ()
-
-
-def _listed(title: str, entries: Sequence[tuple[str, Deviation | Note]]) -> list[str]:
-    if not entries:
-        return []
-    # Many methods have the same note on the same reference: it is told once.
-    texts = list(dict.fromkeys(f"  {method}, {item.subject}: {item.message} [{item.rule}]" for method, item in entries))
-    more = len(texts) - _LINES_SHOWN
-    return [f"{title}:", *texts[:_LINES_SHOWN], *([f"  and {more} more, all in the JSON report"] if more > 0 else [])]
 
 
 def _update_line(update: Update) -> str:

@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 EPSILON = 216.0 / 24389.0
 KAPPA = 24389.0 / 27.0
 NO_CHROMA = 1e-30
+OPPOSITE = 1e-9
 CHUNK = 1024
 ARC_CELLS = 1024
 ARC_DEGREE = 5
@@ -152,9 +153,11 @@ def _hues(a1: float, b1: float, c1: float, a2: float, b2: float, c2: float) -> t
     dx, dy, sx, sy = x1 - x2, y1 - y2, x1 + x2, y1 + y2
     apart, together = dx * dx + dy * dy, sx * sx + sy * sy
     cross = a1 * b2 - a2 * b1
-    up = (b1 > 0.0) | ((b1 == 0.0) & (a1 > 0.0))
-    turn = 1.0 if (cross > 0.0) | ((cross == 0.0) & up) else -1.0
     wide = apart > together
+    level = abs(b1) <= OPPOSITE * c1
+    up = (a1 > 0.0) if level else (b1 > 0.0)
+    opposite = wide & (abs(cross) <= OPPOSITE * product)
+    turn = 1.0 if (up if opposite else cross > 0.0) else -1.0
     x = -turn * dy if wide else sx
     y = turn * dx if wide else sy
     square = x * x + y * y

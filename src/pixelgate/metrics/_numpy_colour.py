@@ -18,6 +18,7 @@ from pixelgate.metrics.registry import Image
 Floats = NDArray[np.float64]
 
 NO_CHROMA = 1e-30
+OPPOSITE = 1e-9
 """Product of two chromas below which a hue is a matter of round-off."""
 CHUNK = 8192
 """Pixels at a time, so that the intermediate arrays stay in the processor's cache."""
@@ -108,12 +109,14 @@ def _hues(a1: Floats, b1: Floats, c1: Floats, a2: Floats, b2: Floats, c2: Floats
     dx, dy, sx, sy = x1 - x2, y1 - y2, x1 + x2, y1 + y2
     apart, together = dx * dx + dy * dy, sx * sx + sy * sy
     cross = a1 * b2 - a2 * b1
-    # Hues exactly opposite: the turn goes up from the smaller hue, the one from 0 to below 180 degrees.
-    up = (b1 > 0.0) | ((b1 == 0.0) & (a1 > 0.0))
-    turn = np.where((cross > 0.0) | ((cross == 0.0) & up), 1.0, -1.0)
+    wide = apart > together
+    # Hues exactly opposite: the turn goes up from the smaller hue, the one from 0 to below 180 degrees. Dark
+    # colours are on Lab's straight part, where 8-bit pictures do have exact opposites; round-off must not choose.
+    up = np.where(np.abs(b1) <= OPPOSITE * c1, a1 > 0.0, b1 > 0.0)
+    opposite = wide & (np.abs(cross) <= OPPOSITE * product)
+    turn = np.where(np.where(opposite, up, cross > 0.0), 1.0, -1.0)
     # The bisector is the sum of the unit vectors or, beyond a right angle, stands upright on their
     # difference: of the two the one that is the longer, so that it has no round-off to speak of.
-    wide = apart > together
     x, y = np.where(wide, -turn * dy, sx), np.where(wide, turn * dx, sy)
     length = np.sqrt(x * x + y * y)
     hue = length > 0.0
