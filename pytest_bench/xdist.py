@@ -68,12 +68,31 @@ def make_scheduler(config: pytest.Config, log: Any) -> Any:
         from xdist.scheduler import LoadScopeScheduling
     except ImportError:
         return None
-    if not hasattr(LoadScopeScheduling, "_split_scope"):
+    if not all(hasattr(LoadScopeScheduling, name) for name in ("_split_scope", "_reschedule")):
         return None
 
     class _ByMethodAndTrack(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             return scope(nodeid)
+
+        def remove_node(self, node: Any) -> str | None:
+            """Take a dead worker's groups back, and name the item that it died of.
+
+            xdist 3.8 gives back finished groups too, which a new worker then waits on for ever, and runs the
+            item that killed a worker again.
+            """
+            left = {name: unit for name, unit in self.assigned_work.pop(node).items() if not all(unit.values())}
+            if not left:
+                return None
+            first = next(iter(left.values()))
+            lost: str = next(node_id for node_id, done in first.items() if not done)
+            first[lost] = True
+            self.workqueue.update({name: unit for name, unit in left.items() if not all(unit.values())})
+            for other in self.assigned_work:
+                # One that has just replaced another has collected nothing yet and asks for work when it has.
+                if other in self.registered_collections:
+                    self._reschedule(other)
+            return lost
 
     return _ByMethodAndTrack(config, log)
 

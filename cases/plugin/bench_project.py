@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,13 @@ class Project:
             place = place[key]
         place[last] = value
         file.write_text(json.dumps(data), encoding="utf-8")
+
+
+def needs_network() -> None:
+    """Skip where LPIPS cannot run. Nothing is imported: torch does not survive that twice in one process."""
+    for name in ("lpips", "torch"):
+        if find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
 
 
 def outcomes(passed: int = 0, failed: int = 0, **more: int) -> dict[str, int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from bench_project import FAST, SAMPLES, Project, outcomes, text_of
+from bench_project import FAST, SAMPLES, Project, needs_network, outcomes, text_of
 
 from pixelgate.protocols import load_protocol
 from pixelgate.tracks import load_track, locate
@@ -94,7 +94,7 @@ def test_the_run_record_is_complete(project: Project) -> None:
 
 @pytest.mark.slow
 def test_the_networks_weights_are_on_record(project: Project) -> None:
-    pytest.importorskip("lpips")
+    needs_network()
     result = project.run_apart("--bench-report=report", "-k", "test_case and warm", metrics=None)
     assert result.ret == 0, text_of(result)
     backend = project.read("report/toy/warm/run.json")["backends"]["lpips"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from bench_project import Project, outcomes, text_of, timeless
+from bench_project import Project, needs_network, outcomes, text_of, timeless
 
 from pytest_bench.report.writing import schema
 
@@ -30,7 +30,7 @@ def junit(file: Path) -> list[tuple[str, list[tuple[str, str]]]]:
 @pytest.mark.slow
 def test_a_serial_and_a_parallel_run_report_the_same(project: Project) -> None:
     """With the network, each with a fresh cache: more threads or processes change no digit."""
-    pytest.importorskip("lpips")
+    needs_network()
     serial = project.run_apart("--bench-report=serial", "--bench-cache=cache-1", metrics=None)
     parallel = project.run_apart("--bench-report=parallel", "--bench-cache=cache-2", "-n2", metrics=None)
     assert serial.parseoutcomes() == outcomes(passed=30), text_of(serial)

@@ -48,8 +48,8 @@ def write_all(
                 written.append(str(_write_case(folder, bench, result)))
         _write(folder / "report.json", text, written)
         if junit := getattr(config.option, "xmlpath", None):
-            _add_junit_properties(config, document)
             written.append(str(junit))
+    _add_junit_properties(config, document)
     if bench.options.json is not None:
         _write(bench.options.json, text, written)
     return written

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 TRACK = "demo-pst"
 _OUT = Path("demo") / "outputs"
-_IDT = "python-color-transfer"
-_PIP = "pip install 'pixelgate[demo]'"
 _DETAILS = """\
 Makes the track demo-pst from photographs that scikit-image ships, runs five classical methods on it, and starts
 pytest on their outputs, with the options behind `--`. Nothing is downloaded but missing LPIPS weights.
@@ -123,10 +121,7 @@ def missing_methods() -> tuple[list[str], list[str]]:
             method.check()
         except MissingExtra as error:
             messages.append(str(error))
-            idt = [f"{name}=={version}" for name, version in method.requires if name == _IDT]
-            # It asks for numpy 1 although it works with numpy 2: no extra can name it beside the others.
-            commands |= dict.fromkeys(f"pip install --no-deps {name}" for name in idt)
-            commands |= {} if idt else {_PIP: None}
+            commands[method.install] = None
     return messages, list(commands)
 
 

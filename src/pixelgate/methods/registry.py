@@ -15,6 +15,11 @@ Picture = NDArray[np.uint8]
 """8-bit sRGB picture, height x width x 3."""
 
 
+_EXTRA = "pip install 'pixelgate[demo]'"
+# It asks for numpy 1 although it works with numpy 2, so no extra can name it beside the others.
+_NUMPY_1 = "python-color-transfer"
+
+
 class UndefinedResultError(ArithmeticError):
     """A method's function has no result for a pair; the message says why."""
 
@@ -69,6 +74,14 @@ class Method:
             raise PixelgateError(f"{self.name}: made {output.shape} from a content of {content.shape}")
         return output
 
+    @property
+    def install(self) -> str:
+        """The command that installs what the method needs."""
+        for distribution, wanted in self.requires:
+            if distribution == _NUMPY_1:
+                return f"pip install --no-deps {distribution}=={wanted}"
+        return _EXTRA
+
     def check(self) -> None:
         """Raise `MissingExtra` if a needed package is missing or has another version."""
         for distribution, wanted in self.requires:
@@ -79,17 +92,13 @@ class Method:
             if found is None or wanted not in (None, found):
                 need = distribution if wanted is None else f"{distribution} {wanted}"
                 state = "is not installed" if found is None else f"is installed as {found}"
-                raise MissingExtra(
-                    f"method {self.name!r} needs {need}, which {state}: run pip install 'pixelgate[demo]'"
-                )
+                raise MissingExtra(f"method {self.name!r} needs {need}, which {state}: run {self.install}")
 
     def _call(self, content: Picture, style: Picture) -> Picture:
         try:
             output = self.function(content, style)
         except ImportError as error:
-            raise MissingExtra(
-                f"method {self.name!r} cannot load its code ({error}): run pip install 'pixelgate[demo]'"
-            ) from error
+            raise MissingExtra(f"method {self.name!r} cannot load its code ({error}): run {_EXTRA}") from error
         except (UndefinedResultError, np.linalg.LinAlgError) as error:
             raise self._undefined(str(error)) from None
         return np.ascontiguousarray(output) if output.dtype == np.uint8 else self._to_8_bits(output)
