@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -205,6 +206,29 @@ def test_autocast_and_reduced_precision_do_not_reach_the_number(photograph: Imag
         assert setting.fp32_precision == "bf16"
     finally:
         setting.fp32_precision = "none"
+
+
+def test_several_python_threads_at_once_give_the_same_digits(photograph: Image) -> None:
+    """Runs score samples side by side; a process-wide setting must not be put back under another's feet."""
+    import torch
+
+    setting = getattr(torch.backends.mkldnn, "conv", None)
+    outputs = [noisy(photograph, seed) for seed in range(8)]
+    scorer = METRIC.bind(PARAMS, Runtime(threads=1))
+    prepared = scorer.prepare(photograph)
+    expected = [scorer.compare(output, prepared) for output in outputs]
+    before = torch.get_num_threads()
+    if setting is not None:
+        setting.fp32_precision = "bf16"
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            for _ in range(5):
+                assert list(pool.map(lambda output: scorer.compare(output, prepared), outputs)) == expected
+        assert setting is None or setting.fp32_precision == "bf16"
+    finally:
+        if setting is not None:
+            setting.fp32_precision = "none"
+    assert torch.get_num_threads() == before
 
 
 def test_gradients_and_default_types_of_the_process_do_not_reach_the_number(photograph: Image) -> None:

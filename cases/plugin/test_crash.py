@@ -34,9 +34,8 @@ def deadly(project: Project, death: str = "os._exit(1)") -> None:
     project.probe(DIE_ONCE.format(victim=name_of(project, "c"), death=death))
 
 
-@pytest.mark.parametrize("death", ["os._exit(1)", "os.kill(os.getpid(), signal.SIGKILL)"], ids=["exit", "kill"])
-def test_the_lost_case_is_named_and_a_rerun_goes_on_from_the_cache(project: Project, death: str) -> None:
-    deadly(project, death)
+def test_the_lost_case_is_named_and_a_rerun_goes_on_from_the_cache(project: Project) -> None:
+    deadly(project, "os.kill(os.getpid(), signal.SIGKILL)")
     first = project.run_apart("-n2", "-k", "test_case", "--bench-report=report", metrics=None)
     assert first.ret == pytest.ExitCode.TESTS_FAILED, text_of(first)
     assert first.parseoutcomes()["failed"] == 1

@@ -73,7 +73,7 @@ def _headline(scores: CaseScores, verdict: Verdict) -> list[str]:
 
 
 def _table(verdict: Verdict, protocol: Protocol) -> list[str]:
-    head = ("metric", "got", "expected", "difference", "tolerance", "samples that moved most (expected to got)")
+    head = ("metric", "got", "expected", "difference", "tolerance", "samples that moved most")
     rows = [head, *(_row(difference, protocol) for difference in verdict.differences if not difference.passed)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -83,7 +83,7 @@ def _row(difference: Difference, protocol: Protocol) -> tuple[str, str, str, str
     got, expected = difference.got, difference.expected
     gap = "–" if got is None or expected is None else f"{got - expected:+.3g}"
     tolerance = "–" if difference.tolerance is None else f"{difference.tolerance:.3g}"
-    moved = "; ".join(f"{sample} {old:.8g} to {new:.8g}" for sample, new, old in difference.worst)
+    moved = "; ".join(f"{sample} {old:.6g} {new - old:+.3g}" for sample, new, old in difference.worst)
     title = protocol.metric(difference.metric).title
     return (title, _number(got), _number(expected), gap, tolerance, difference.why or moved or "none is recorded")
 

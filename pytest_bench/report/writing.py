@@ -43,12 +43,14 @@ def write_all(
     written: list[str] = []
     folder = bench.options.report
     if folder is not None:
-        for result in cases:
-            if result.scores is not None:
-                written.append(str(_write_case(folder, bench, result)))
         _write(folder / "report.json", text, written)
+        scored = [result for result in cases if result.scores is not None]
+        for result in scored:
+            _write_case(folder, bench, result)
         if junit := getattr(config.option, "xmlpath", None):
             written.append(str(junit))
+        if scored:
+            written.append(f"{folder / '<track>' / '<method>'} (metrics.csv, summary.json, run.json)")
     _add_junit_properties(config, document)
     if bench.options.json is not None:
         _write(bench.options.json, text, written)
@@ -61,7 +63,7 @@ def _write(file: Path, text: str, written: list[str]) -> None:
     written.append(str(file))
 
 
-def _write_case(folder: Path, bench: Bench, result: CaseResult) -> Path:
+def _write_case(folder: Path, bench: Bench, result: CaseResult) -> None:
     assert result.scores is not None
     place = folder / result.case.track / result.case.method
     if result.case.slice != "full":
@@ -69,7 +71,6 @@ def _write_case(folder: Path, bench: Bench, result: CaseResult) -> Path:
     protocol = bench.discovery.protocols[result.case.track]
     content = summary(result.scores, protocol, result.aggregates)
     write_results(place, metrics_csv(result.scores), content, run_json(bench, result))
-    return place
 
 
 def _add_junit_properties(config: pytest.Config, document: Mapping[str, Any]) -> None:

@@ -6,11 +6,15 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from pixelgate.errors import ProtocolError
 from pixelgate.metrics.registry import Image, Measurement, Metric, Runtime, Scorer, get_metric
 from pixelgate.protocols import Protocol, ProtocolMetric
+
+_CODE = ("io", "metrics", "models")
 
 
 @dataclass(frozen=True)
@@ -70,10 +74,21 @@ def bind_columns(protocol: Protocol, settings: Settings) -> list[Column]:
         scorer = metric.bind(entry.params, replace(settings.runtime, threads=1))
         # Where the weights came from is recorded, but the same weights from elsewhere give the same number.
         fingerprint = {key: value for key, value in scorer.fingerprint.items() if key != "weights_source"}
-        columns.append(Column(entry, metric, scorer, digest([metric.id, metric.version, entry.params, fingerprint])))
+        key = digest([metric.id, metric.version, entry.params, fingerprint, _code_digest()])
+        columns.append(Column(entry, metric, scorer, key))
     if not columns:
         raise ProtocolError("no metric is left to compute")
     return columns
+
+
+@cache
+def _code_digest() -> str:
+    """SHA-256 over the code that reads and scores pictures.
+
+    A version number that somebody forgot to raise would let the cache give out the numbers of older code.
+    """
+    files = sorted(file for folder in _CODE for file in (Path(__file__).parent / folder).glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def digest(parts: Any) -> str:

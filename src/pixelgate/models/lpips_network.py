@@ -10,7 +10,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from pixelgate.errors import InputError, MissingExtra, Problem, WeightsError
 from pixelgate.models.alexnet_weights import AlexNetWeights
+from pixelgate.models.computing import computing
 from pixelgate.models.weight_files import TORCH_INDICES
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ HEADS_DIGEST = "df73285e35b22355a2df87cdb6b70b343713b667eddbda73e1977e0c860835c0
 
 _PIP = "pip install 'pixelgate[perceptual]'"
 _EPSILON = 1e-10  # added to each feature vector's norm, as in lpips.normalize_tensor
-# Operations for which torch may be told to use fewer bits than float32 has.
-_REDUCIBLE = (("mkldnn", "conv"), ("mkldnn", "matmul"), ("cudnn", "conv"), ("cuda", "matmul"))
-_CHUNK = 1 << 18  # values worked on at once on a CPU: 1 MB stays in a core's cache
+# Values of a level worked on at once on a CPU: bounds the scratch memory (8 MB). Smaller pieces would fit a
+# core's cache and be no faster, but make torch's threads wait for each other more often on a busy machine.
+_CHUNK = 1 << 21
 
 _networks: dict[str, LpipsNetwork] = {}
 _lock = threading.Lock()
@@ -88,7 +88,7 @@ class LpipsNetwork:
         import torch
 
         levels = []
-        with _computing(self.device, threads):
+        with computing(self.device, threads):
             for rows in self._features(reference):
                 unit = torch.empty_like(rows)
                 for start, stop in self._spans(rows):
@@ -100,7 +100,7 @@ class LpipsNetwork:
         """The distance of an output of the same size to a prepared reference; 0.0 exactly for the same picture."""
         import torch
 
-        with _computing(self.device, threads):
+        with computing(self.device, threads):
             total = torch.zeros((), dtype=torch.float64, device=self.device)
             levels = zip(self._features(output), prepared.levels, self._heads, strict=True)
             for rows, reference, head in levels:
@@ -255,56 +255,3 @@ def _normalise(rows: torch.Tensor, into: torch.Tensor) -> None:
 
     norm = torch.linalg.vector_norm(rows, dim=1, keepdim=True).add_(_EPSILON)
     torch.div(rows, norm, out=into)
-
-
-@contextmanager
-def _computing(device: torch.device, threads: int | None) -> Iterator[None]:
-    """No gradients, plain float32 whatever the process has chosen, and the wanted number of threads."""
-    import torch
-
-    with ExitStack() as stack:
-        stack.enter_context(torch.inference_mode())
-        stack.enter_context(torch.autocast(device.type, enabled=False))
-        stack.enter_context(_full_precision(device))
-        stack.enter_context(_threads(threads))
-        yield
-
-
-@contextmanager
-def _full_precision(device: torch.device) -> Iterator[None]:
-    # cuDNN rounds a convolution's inputs to 10 bits (TF32) unless told not to, and a process may allow
-    # bfloat16 on a CPU; either moves the value by more than the tolerance.
-    import torch
-
-    backends = torch.backends
-    changed: list[tuple[Any, str]] = []
-    with ExitStack() as stack:
-        if device.type == "cuda":
-            stack.enter_context(backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False))
-        for backend, operation in _REDUCIBLE:
-            setting = getattr(getattr(backends, backend), operation, None)
-            before = getattr(setting, "fp32_precision", "none")
-            if before not in ("none", "ieee"):
-                changed.append((setting, before))
-                setting.fp32_precision = "ieee"  # type: ignore[union-attr]
-        try:
-            yield
-        finally:
-            for setting, before in changed:
-                setting.fp32_precision = before
-
-
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    # The number is the whole process's, so it is put back: other code in it has its own wishes.
-    import torch
-
-    before = torch.get_num_threads()
-    if count is None or count == before:
-        yield
-        return
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
