@@ -74,11 +74,6 @@ def with_baselines(discovery: Discovery, columns: Mapping[str, Collection[str]],
         columns: track id -> the columns whose files are at hand.
         options: the run's filters.
     """
-    baselines = {
-        track: (str(protocol.baseline["method"]), str(protocol.baseline["column"]))
-        for track, protocol in discovery.protocols.items()
-        if protocol.baseline and protocol.baseline["column"] in columns[track]
-    }
     # With one method's own folder, --bench-method is a name and not a filter.
     wanted = () if discovery.own_folder else options.method
-    return replace(discovery, cases=add_baselines(discovery.cases, baselines, wanted, options.ratio))
+    return replace(discovery, cases=add_baselines(discovery.cases, discovery.protocols, columns, wanted, options.ratio))

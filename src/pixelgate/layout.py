@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pixelgate.errors import InputError, Problem
+from pixelgate.protocols import Protocol
 
 FULL = "full"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -146,21 +147,26 @@ def _filtered(
 
 def add_baselines(
     cases: Sequence[Case],
-    baselines: Mapping[str, tuple[str, str]],
+    protocols: Mapping[str, Protocol],
+    columns: Mapping[str, Collection[str]],
     methods: Sequence[str] = (),
     slices: Sequence[str] = (),
 ) -> tuple[Case, ...]:
-    """Add the baseline row of each track where nobody wrote its outputs.
+    """Add the baseline row of each track whose pictures for it are at hand and where nobody wrote its outputs.
 
     Args:
         cases: cases found.
-        baselines: track id -> (method, the track's column that stands in for its outputs).
+        protocols: track id -> its protocol, which names the baseline.
+        columns: track id -> the columns whose files are at hand.
         methods, slices: the run's filters; a baseline that they leave out is not added.
     """
+    rules = {track: protocol.baseline for track, protocol in protocols.items()}
+    baselines = {track: (str(rule["method"]), str(rule["column"])) for track, rule in rules.items() if rule}
     added = [
         Case(method, track, FULL, None, column)
         for track, (method, column) in baselines.items()
-        if any(case.track == track for case in cases)
+        if column in columns[track]
+        and any(case.track == track for case in cases)
         and not any(case.track == track and case.method == method for case in cases)
         and (not methods or method in methods)
         and (not slices or FULL in slices)
@@ -239,7 +245,7 @@ def check_files(case: Case, samples: Sequence[str], suffix: str = ".png") -> lis
     extra = sorted(present.keys() - wanted)
     problems = [_missing(case.folder / name, extra) for name in missing]
     problems += [_extra(case.folder / name, wanted) for name in extra]
-    problems += [_not_a_file(present[name]) for name in sorted(wanted & present.keys()) if present[name].is_dir()]
+    problems += [_not_a_file(present[name]) for name in sorted(wanted & present.keys()) if not present[name].is_file()]
     problems += [_stray_folder(folder) for folder in _folders(case.folder) if _stray(folder, suffix)]
     return problems
 
@@ -249,9 +255,11 @@ def _stray(folder: Path, suffix: str) -> bool:
 
 
 def _missing(file: Path, extra: Sequence[str]) -> Problem:
-    near = difflib.get_close_matches(file.name, extra, n=1, cutoff=0.8) or [
-        name for name in extra if _same_number(name, file.name)
-    ]
+    near = (
+        [name for name in extra if name.lower() == file.name.lower()]
+        or difflib.get_close_matches(file.name, extra, n=1, cutoff=0.8)
+        or [name for name in extra if _same_number(name, file.name)]
+    )
     hint = f"Is it {near[0]!r} under another name? Rename it. " if near else ""
     return Problem(
         str(file),
@@ -272,7 +280,9 @@ def _extra(file: Path, wanted: set[str]) -> Problem:
 
 
 def _not_a_file(path: Path) -> Problem:
-    return Problem(str(path), "not-a-file", "a folder stands where an output picture should.", "Remove the folder.")
+    if path.is_dir():
+        return Problem(str(path), "not-a-file", "a folder stands where an output picture should.", "Remove the folder.")
+    return Problem(str(path), "not-a-file", "this is a link to nothing, or no plain file.", "Put the picture there.")
 
 
 def _stray_folder(folder: Path) -> Problem:

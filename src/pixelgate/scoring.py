@@ -186,12 +186,9 @@ def with_baselines(cases: Sequence[Case], engines: Mapping[str, Engine], methods
         engines: the engine of each of their tracks.
         methods: where any are named, a baseline that is none of them is not added.
     """
-    baselines = {}
-    for name, engine in engines.items():
-        rule = engine.protocol.baseline
-        if rule and rule["column"] in engine.data.columns:
-            baselines[name] = (str(rule["method"]), str(rule["column"]))
-    return list(add_baselines(cases, baselines, methods))
+    protocols = {name: engine.protocol for name, engine in engines.items()}
+    columns = {name: engine.data.columns for name, engine in engines.items()}
+    return list(add_baselines(cases, protocols, columns, methods))
 
 
 def _cache_folder(cache: str | PathLike[str] | bool) -> Path | None:

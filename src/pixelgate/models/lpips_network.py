@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import importlib.util
+import math
 import re
 import sys
 import threading
@@ -33,9 +34,9 @@ HEADS_DIGEST = "df73285e35b22355a2df87cdb6b70b343713b667eddbda73e1977e0c860835c0
 
 _PIP = "pip install 'pixelgate[perceptual]'"
 _EPSILON = 1e-10  # added to each feature vector's norm, as in lpips.normalize_tensor
-# Values of a level worked on at once on a CPU: bounds the scratch memory (8 MB). Smaller pieces would fit a
-# core's cache and be no faster, but make torch's threads wait for each other more often on a busy machine.
-_CHUNK = 1 << 21
+# On a CPU a level is worked on in up to four pieces of at least so many values (8 MB), which bounds the scratch
+# memory. More pieces are no faster, and on a busy machine torch's threads wait for each other after each.
+_PIECES, _CHUNK = 4, 1 << 21
 
 _networks: dict[str, LpipsNetwork] = {}
 _lock = threading.Lock()
@@ -134,7 +135,9 @@ class LpipsNetwork:
 
     def _spans(self, rows: torch.Tensor) -> Iterator[tuple[int, int]]:
         # prepare and compare share the spans, so that equal pictures go through equal arithmetic.
-        step = max(1, _CHUNK // rows.shape[1]) if self.device.type == "cpu" else len(rows)
+        step = len(rows)
+        if self.device.type == "cpu":
+            step = max(_CHUNK // rows.shape[1], math.ceil(len(rows) / _PIECES))
         for start in range(0, len(rows), step):
             yield start, min(start + step, len(rows))
 
