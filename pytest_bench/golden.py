@@ -7,6 +7,7 @@ One JSON per method, ``golden/<protocol>/<track>/<method>.json``. Workers only r
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from pixelgate.scores import CaseScores
 
 FORMAT = 1
 TOLERANCES = "tolerances.toml"
+UPDATE = "Where this run's numbers are the right ones, write them with: pytest --bench-update-golden (and your options)"
 
 _WORST = 3
 
@@ -79,20 +81,39 @@ def read_golden(file: Path) -> Mapping[str, Any]:
         PixelgateError: it is not readable as one.
     """
     try:
-        data = json.loads(file.read_text(encoding="utf-8"), parse_constant=_no_constant)
-        if data["format"] != FORMAT or not isinstance(data["slices"], dict):
-            raise ValueError(f"format {data['format']!r} is not {FORMAT}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        golden: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        _check_form(golden)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
         raise PixelgateError(
-            f"{file}: not a golden file: {error} [golden-format] Restore it, or write it anew: delete it and run "
+            f"{file}: not a golden file: {what} [golden-format] Restore it, or write it anew: delete it and run "
             "with --bench-update-golden."
         ) from None
-    golden: Mapping[str, Any] = data
     return golden
+
+
+def _check_form(golden: Mapping[str, Any]) -> None:
+    if not isinstance(golden, dict) or golden["format"] != FORMAT:
+        raise ValueError(f"it is no mapping with the format {FORMAT}")
+    needed = {key: golden[key] for key in ("protocol", "dataset_revision", "slices")}
+    needed["protocol"]["id"], needed["protocol"]["params_sha256"]
+    for entry in needed["slices"].values():
+        dict(entry["outputs"])
+        for metric, number in entry["metrics"].items():
+            values = [number["value"], number["atol"], number["n"], *number.get("samples", {}).values()]
+            if not all(isinstance(value, (int, float)) and math.isfinite(value) for value in values):
+                raise ValueError(f"{metric} holds something else than finite numbers")
+            str(number["backend"])
 
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no golden number")
+
+
+def forget() -> None:
+    """Read every file anew; for each run, as one process may start several."""
+    read_golden.cache_clear()
+    read_tolerances.cache_clear()
 
 
 @cache
@@ -101,11 +122,23 @@ def read_tolerances(own: Path | None, shipped: Path | None) -> Mapping[str, Any]
     merged: dict[str, Any] = {}
     for folder in (shipped, own):
         if folder is not None and (file := folder / TOLERANCES).is_file():
-            try:
-                merged.update(tomllib.loads(file.read_text(encoding="utf-8")))
-            except tomllib.TOMLDecodeError as error:
-                raise PixelgateError(f"{file}: not valid TOML: {error} [tolerances] Mend the line named.") from None
+            merged.update(_tolerances_in(file))
     return merged
+
+
+def _tolerances_in(file: Path) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PixelgateError(f"{file}: not valid TOML: {error} [tolerances] Mend the line named.") from None
+    for metric, entry in found.items():
+        values = [entry.get("atol"), *entry.get("backends", {}).values()] if isinstance(entry, dict) else [None]
+        if not all(isinstance(value, (int, float)) and value >= 0 for value in values):
+            raise PixelgateError(
+                f"{file}: {metric} needs tolerances from 0 upwards [tolerances] Write a table [{metric}] with "
+                f"atol = NUMBER, and numbers in [{metric}.backends]."
+            )
+    return found
 
 
 @dataclass(frozen=True)
@@ -161,12 +194,15 @@ def compare(
     file = folders.find(protocol.id, scores.case)
     if file is None:
         return Verdict("no-golden" if folders.own is not None else "not-gated")
-    golden = read_golden(file)
+    try:
+        golden = read_golden(file)
+    except PixelgateError as error:
+        return Verdict("failed", str(file), problem=str(error))
     entry = golden["slices"].get(scores.case.slice)
     if entry is None:
         return Verdict("no-golden", str(file))
-    problem = _other_rules(golden, protocol, revision)
-    if problem:
+    if problem := _other_rules(golden, protocol, revision):
+        problem = f"the golden numbers in {file} are not for this run: {problem}. {UPDATE}"
         return Verdict("failed", str(file), problem=problem)
     tolerances = read_tolerances(folders.own, folders.shipped)
     differences = tuple(
@@ -208,11 +244,14 @@ def _difference(
     tolerance = float(entry["atol"])
     backend = backend_of(scores, metric)
     if backend != entry["backend"]:
-        named = tolerances.get("backends", {}).get(backend)
-        if named is None:
-            why = f"the golden number is from backend {entry['backend']}, and no tolerance is named for {backend}"
+        # What holds between two backends is what the less exact one allows, whichever wrote the number.
+        named = {name: tolerances.get("backends", {}).get(name) for name in (backend, entry["backend"])}
+        without = [name for name, value in named.items() if value is None]
+        if without:
+            why = f"the golden number is from backend {entry['backend']}, this one from {backend}, "
+            why += f"and no tolerance is named for {' and '.join(without)}"
             return Difference(metric, got, expected, None, False, why)
-        tolerance = max(tolerance, float(named))
+        tolerance = max(tolerance, *map(float, named.values()))
     if entry["n"] != len(scores.samples):
         why = f"the golden number is over {entry['n']} samples, this mean over {len(scores.samples)}"
         return Difference(metric, got, expected, tolerance, False, why)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pixelgate import __version__
 from pixelgate.aggregate import Aggregate
+from pixelgate.errors import PixelgateError
 from pixelgate.io.files import atomic_write
 from pixelgate.layout import Case
 from pixelgate.protocols import Protocol
@@ -62,6 +63,20 @@ def update_case(
     partial = sorted({deviation.rule for deviation in scores.deviations} & _PARTIAL)
     if partial:
         return Update(scores.case.id, str(file), refused=f"not the whole case: {', '.join(partial)}")
+    try:
+        return _merge(file, scores, aggregates, protocol, revision, folders)
+    except PixelgateError as error:
+        return Update(scores.case.id, str(file), refused=str(error))
+
+
+def _merge(
+    file: Path,
+    scores: CaseScores,
+    aggregates: Mapping[str, Aggregate],
+    protocol: Protocol,
+    revision: str,
+    folders: GoldenFolders,
+) -> Update:
     golden = _start(file, protocol, revision, scores)
     new = _slice(scores, aggregates, read_tolerances(folders.own, folders.shipped))
     old = golden["slices"].get(scores.case.slice, {"metrics": {}, "outputs": new["outputs"]})
@@ -78,7 +93,6 @@ def update_case(
         return Update(scores.case.id, str(file))
     merged = {"outputs": new["outputs"], "metrics": {**old["metrics"], **new["metrics"]}}
     golden["slices"] = dict(sorted({**golden["slices"], scores.case.slice: merged}.items()))
-    file.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(file, to_json(golden))
     read_golden.cache_clear()
     return Update(scores.case.id, str(file), changed)

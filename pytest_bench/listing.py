@@ -15,7 +15,7 @@ def main(config: pytest.Config) -> int:
     try:
         bench = config.stash[BENCH]
         for line in lines(bench):
-            config.get_terminal_writer().line(line)
+            print(line)
         return int(pytest.ExitCode.OK)
     finally:
         config._ensure_unconfigure()

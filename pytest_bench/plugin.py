@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Answer ``--bench-list`` without running anything."""
-    if not config.getoption("bench_list", default=None):
+    if config.option.help or config.option.version or not read_options(config).list:
         return None
     from pytest_bench import listing
 

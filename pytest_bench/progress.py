@@ -42,12 +42,16 @@ class Painter:
     """
 
     def __init__(self, config: pytest.Config, stream: TextIO) -> None:
-        self._writer = config.get_terminal_writer()
+        self._config = config
         self._stream = stream
 
     def show(self, text: str) -> None:
         """Replace the passing text; an empty one only takes the old one away."""
-        room = self._writer.fullwidth - self._writer.width_of_current_line - 4
+        # pytest's own writer comes later than this object, and never with -p no:terminal.
+        if not self._config.pluginmanager.has_plugin("terminalreporter"):
+            return
+        writer = self._config.get_terminal_writer()
+        room = writer.fullwidth - writer.width_of_current_line - 4
         shown = f"  {text[:room]}" if text and room >= _LEAST_ROOM else ""
         # One write: another thread may be printing dots.
         self._stream.write(f"{_CLEAR}{_SAVE}{shown}{_RESTORE}")
@@ -109,6 +113,7 @@ class Watcher:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
         """Start watching."""
         self._thread.start()

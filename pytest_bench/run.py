@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pixelgate.errors import PixelgateError
 from pytest_bench.collector import case_in, is_suite_id, selects, suite_modules
 from pytest_bench.session import PAYLOAD, Bench
 
@@ -90,6 +91,17 @@ class Run:
             # Reports carry plain attributes from a worker to the controller.
             report.__dict__["bench_payload"] = item.stash.get(PAYLOAD, None)
         return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Tell the user's mistakes in one sentence each, without the way that led to them."""
+        try:
+            return (yield)
+        except PixelgateError as error:
+            if not is_suite_id(item.nodeid):
+                raise
+            failure = str(error)
+        pytest.fail(failure, pytrace=False)
 
     def pytest_unconfigure(self) -> None:
         """Give the cache file back."""

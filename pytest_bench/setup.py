@@ -15,7 +15,7 @@ from pixelgate.tracks import register_track
 from pytest_bench import fixtures
 from pytest_bench.collector import PREFIX, SuiteCollection
 from pytest_bench.discovery import Discovery, discover
-from pytest_bench.golden import find_folders
+from pytest_bench.golden import find_folders, forget
 from pytest_bench.options import Options
 from pytest_bench.run import Run
 from pytest_bench.session import BENCH, Bench, threads_per_worker
@@ -27,6 +27,7 @@ def configure(config: pytest.Config, options: Options) -> None:
     Raises:
         pytest.UsageError: no case can be found, or a definition is wrong.
     """
+    forget()
     try:
         _register_definitions(config)
         discovery = discover(options)

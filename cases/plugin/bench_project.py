@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import struct
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+
+from pixelgate.metrics import registry as metric_registry
+from pixelgate.protocols import protocol as protocol_registry
+from pixelgate.tracks import registry as track_registry
+
+_REGISTERS = (
+    (metric_registry, "_METRICS"),
+    (protocol_registry, "_REGISTERED"),
+    (track_registry, "_REGISTERED"),
+)
 
 SAMPLES = ("a", "b", "c")
 HEIGHT, WIDTH = 40, 48
@@ -113,6 +125,20 @@ def nudge(path: Path) -> None:
     save(path, pixels)
 
 
+def png16(path: Path) -> None:
+    """The same picture with 16 bits a channel, written by hand: Pillow cannot."""
+    pixels = load(path).astype(">u2") * 257
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 16, 2, 0, 0, 0)
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    )
+
+
 class Project:
     """A user's project folder and pytest runs in it."""
 
@@ -134,9 +160,8 @@ class Project:
     def method(self, name: str = "warm", shift: int = 4, track: str = "toy") -> Path:
         """Write a method's outputs: the ground truth, a little too bright or too dark."""
         folder = self.outputs / name / track
-        for sample in SAMPLES:
-            truth = load(self.data / track / "gt" / f"{sample}.png").astype(int)
-            save(folder / f"{sample}.png", np.clip(truth + shift, 0, 255).astype(np.uint8))
+        for file in sorted((self.data / track / "gt").glob("*.png")):
+            save(folder / file.name, np.clip(load(file).astype(int) + shift, 0, 255).astype(np.uint8))
         return folder
 
     def output(self, sample: str = "b", method: str = "warm", track: str = "toy") -> Path:
@@ -164,8 +189,11 @@ class Project:
         return [*own, *map(str, args)]
 
     def run(self, *args: object, metrics: str | None = FAST) -> pytest.RunResult:
-        """Score the outputs in this process."""
-        return self.pytester.runpytest_inprocess(*self.arguments(*args, metrics=metrics))
+        """Score the outputs in this process; what the run registers is gone afterwards."""
+        with pytest.MonkeyPatch.context() as patch:
+            for module, name in _REGISTERS:
+                patch.setattr(module, name, dict(getattr(module, name)))
+            return self.pytester.runpytest_inprocess(*self.arguments(*args, metrics=metrics))
 
     def run_apart(self, *args: object, metrics: str | None = FAST) -> pytest.RunResult:
         """Score the outputs in a process of its own, as runs with workers or networks need it."""

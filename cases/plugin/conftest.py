@@ -11,9 +11,6 @@ from PIL import Image
 
 import pixelgate
 import pytest_bench
-from pixelgate.metrics import registry as metric_registry
-from pixelgate.protocols import protocol as protocol_registry
-from pixelgate.tracks import registry as track_registry
 
 # Modules that load a network or start a program.
 _LEFT_OUT = ("lpips_network", "__main__")
@@ -31,13 +28,7 @@ def _imported() -> None:
 
 @pytest.fixture(autouse=True)
 def _apart(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a run registers is gone after its test, and the machine's terminal and settings do not reach it."""
-    for module, name in (
-        (metric_registry, "_METRICS"),
-        (protocol_registry, "_REGISTERED"),
-        (track_registry, "_REGISTERED"),
-    ):
-        monkeypatch.setattr(module, name, dict(getattr(module, name)))
+    """The machine's terminal and settings do not reach the runs."""
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "200")
     for variable in ("CI", "BUILD_NUMBER", "PYTHONDONTWRITEBYTECODE", "PIXELGATE_BACKEND"):

@@ -195,7 +195,7 @@ def test_numbers_under_other_rules_are_not_merged_with(project: Project) -> None
 
 @pytest.fixture
 def pruned(project: Project) -> Project:
-    """A project with golden numbers of a method that is gone. Pruning takes no filter, so its protocol is a quick one."""
+    """A project with golden numbers of a method that is gone. Pruning takes no filter: the protocol is a quick one."""
     project.probe()
     project.method("third", 1)
     project.run("--bench-update-golden", metrics=None)

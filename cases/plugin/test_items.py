@@ -46,7 +46,9 @@ def test_node_ids_do_not_depend_on_where_the_run_is_started(project: Project, mo
     here = node_ids(project.run("--collect-only", "-q"))
     elsewhere = project.pytester.mkdir("elsewhere")
     monkeypatch.chdir(elsewhere)
-    there = project.pytester.runpytest_inprocess("--collect-only", "-q", "--bench-outputs=../out", "--bench-data=../data")
+    there = project.pytester.runpytest_inprocess(
+        "--collect-only", "-q", "--bench-outputs=../out", "--bench-data=../data"
+    )
     assert node_ids(there) == here
 
 

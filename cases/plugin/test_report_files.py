@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from bench_project import FAST, SAMPLES, Project, outcomes
+from bench_project import FAST, SAMPLES, Project, outcomes, text_of
 
 from pixelgate.protocols import load_protocol
 from pixelgate.tracks import load_track, locate
@@ -186,3 +186,31 @@ def test_reports_are_replaced_whole(project: Project) -> None:
     project.run("--bench-report=report", "-k", "test_case and warm")
     assert len(project.report()["cases"]) == 1 < len(first["cases"])
     assert not [path for path in (project.root / "report").rglob("*") if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("option", ["--bench-report=in-the-way", "--bench-json=in-the-way/report.json"])
+def test_a_report_that_cannot_be_written_is_told_after_the_table(project: Project, option: str) -> None:
+    (project.root / "in-the-way").write_text("", encoding="utf-8")
+    result = project.run(option, "-p", "no:junitxml", "-k", "test_case")
+    text = text_of(result)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "INTERNALERROR" not in text
+    assert "the report is not complete: " in text
+    assert "[not-writable]" in text
+    result.stdout.fnmatch_lines(["warm*±*"])
+
+
+def test_an_item_that_ran_twice(project: Project) -> None:
+    """As plugins do that repeat failed items: the last attempt counts, and how often it ran is on record."""
+    project.conftest(
+        "from _pytest.runner import runtestprotocol\n"
+        "def pytest_runtest_protocol(item, nextitem):\n"
+        "    for attempt in range(2):\n"
+        "        for report in runtestprotocol(item, log=False, nextitem=nextitem):\n"
+        "            item.ihook.pytest_runtest_logreport(report=report)\n"
+        "    return True\n"
+    )
+    project.run("-k", "test_case and warm", "--bench-report=report")
+    case = project.case("warm")
+    assert (case["outcome"], case["attempts"]) == ("passed", 2)
+    assert len(case["samples"]) == 3

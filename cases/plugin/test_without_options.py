@@ -137,7 +137,9 @@ def test_a_plain_run_loads_nothing_heavy(pytester: pytest.Pytester) -> None:
     assert modules.isdisjoint(HEAVY), sorted(modules & set(HEAVY))
 
 
-@pytest.mark.parametrize("option", ["--bench-update-golden", "--bench-prune-golden", "--bench-report=x", "--bench-list"])
+@pytest.mark.parametrize(
+    "option", ["--bench-update-golden", "--bench-prune-golden", "--bench-report=x", "--bench-list"]
+)
 def test_an_option_that_needs_outputs_says_so(pytester: pytest.Pytester, option: str) -> None:
     pytester.makepyfile("def test_it(): pass")
     result = pytester.runpytest_inprocess(option)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from bench_project import Project, needs_network, outcomes, text_of, timeless
+from bench_project import Project, needs_network, nudge, outcomes, png16, text_of, timeless
 
 from pytest_bench.report.writing import schema
 
@@ -30,31 +30,56 @@ def junit(file: Path) -> list[tuple[str, list[tuple[str, str]]]]:
     return sorted(found)
 
 
-@pytest.mark.slow
-def test_a_serial_and_a_parallel_run_report_the_same(project: Project) -> None:
-    """With the network, each with a fresh cache: more threads or processes change no digit."""
+FAULTY = {
+    "pixel": "outputs differ: 1 of 3 pictures are not the ones that the golden numbers were written from: b",
+    "digit": "metric moved",
+    "removed": "b.png: the output is missing.",
+    "deep": "b.png",
+}
+
+
+@pytest.fixture
+def faulty(project: Project) -> Project:
+    """Golden numbers of all metrics, and then a different fault in each of four methods' outputs."""
     needs_network()
-    serial = project.run_apart("--bench-report=serial", "--bench-cache=cache-1", metrics=None)
-    parallel = project.run_apart("--bench-report=parallel", "--bench-cache=cache-2", "-n2", metrics=None)
-    assert serial.parseoutcomes() == outcomes(passed=30), text_of(serial)
-    assert parallel.parseoutcomes() == outcomes(passed=30), text_of(parallel)
-    reports = [project.report(name) for name in ("serial", "parallel")]
-    for report in reports:
+    for shift, name in enumerate(FAULTY):
+        project.method(name, 2 + shift)
+    made = project.run_apart("--bench-update-golden", "-k", "test_case", metrics=None)
+    assert made.ret == 0, text_of(made)
+    nudge(project.output("b", "pixel"))
+    project.output("b", "removed").unlink()
+    png16(project.output("b", "deep"))
+    known = project.read("golden/pstbench/toy/digit.json")["slices"]["full"]["metrics"]["lpips"]
+    project.edit_golden("slices/full/metrics/lpips/value", known["value"] + 2 * known["atol"], method="digit")
+    return project
+
+
+@pytest.mark.slow
+def test_a_serial_and_a_parallel_run_report_the_same(faulty: Project) -> None:
+    """With the network, each with a fresh cache: more threads or processes change no digit and hide no fault."""
+    for name, *more in (("serial",), ("parallel", "-n2")):
+        result = faulty.run_apart(f"--bench-report={name}", f"--bench-cache=cache-{name}", *more, metrics=None)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED, text_of(result)
+        report = faulty.report(name)
         jsonschema.validate(report, schema())
-        assert [len(case["samples"]) for case in report["cases"]] == [3, 3, 3]
-        assert report["cases"][0]["summary"]["metrics"]["lpips"]["mean"] > 0
-        assert report["cases"][0]["ranked"]
-        backend = report["cases"][0]["run"]["backends"]["lpips"]
+        failed = {case["method"]: case["message"] for case in report["cases"] if case["outcome"] != "passed"}
+        assert failed.keys() == FAULTY.keys()
+        for method, part in FAULTY.items():
+            assert part in failed[method]
+        assert "16" in failed["deep"]
+        assert "1 of 6 metrics" in failed["digit"]
+        clean = faulty.case("warm", name)
+        assert clean["ranked"]
+        assert clean["golden"]["status"] == "passed"
+        assert clean["summary"]["metrics"]["lpips"]["mean"] > 0
+        backend = clean["run"]["backends"]["lpips"]
         assert backend["weights"].startswith(ALEXNET)
         assert backend["weights_source"]
-    assert timeless(reports[0]) == timeless(reports[1])
-    assert junit(project.root / "serial" / "junit.xml") == junit(project.root / "parallel" / "junit.xml")
-    for file in sorted((project.root / "serial" / "toy").rglob("*.*")):
-        other = project.root / "parallel" / file.relative_to(project.root / "serial")
+    assert timeless(faulty.report("serial")) == timeless(faulty.report("parallel"))
+    assert junit(faulty.root / "serial" / "junit.xml") == junit(faulty.root / "parallel" / "junit.xml")
+    for file in sorted((faulty.root / "serial" / "toy").rglob("*.*")):
+        other = faulty.root / "parallel" / file.relative_to(faulty.root / "serial")
         assert file.read_bytes() == other.read_bytes(), file
-    tables = [[line for line in run.outlines if line.startswith(("track:", "cold", "warm"))] for run in (serial, parallel)]
-    assert len(tables[0]) == 3
-    assert tables[0] == tables[1]
 
 
 def test_own_tests_beside_the_suite_and_last_failed_afterwards(project: Project) -> None:
@@ -69,9 +94,12 @@ def test_own_tests_beside_the_suite_and_last_failed_afterwards(project: Project)
 
 
 def test_a_node_id_and_a_keyword_select(project: Project) -> None:
-    result = project.run_apart("pixelgate/outputs.py", "-k", "warm or cold", "-n2", "--bench-report=report")
-    assert result.parseoutcomes() == outcomes(passed=2)
-    assert [case["id"] for case in project.report()["cases"]] == ["cold/toy/full", "warm/toy/full"]
+    ids = ("pixelgate/outputs.py::test_case[warm/toy/full]", "pixelgate/summary.py")
+    result = project.run_apart(*ids, "-k", "warm or cold", "-n2", "--bench-report=report")
+    assert result.parseoutcomes() == outcomes(passed=3)
+    report = project.report()
+    assert [case["id"] for case in report["cases"]] == ["warm/toy/full"]
+    assert [check["subject"] for check in report["checks"]] == ["cold/toy", "warm/toy"]
 
 
 def test_items_of_a_method_stay_on_one_worker(project: Project) -> None:
@@ -84,7 +112,9 @@ def test_items_of_a_method_stay_on_one_worker(project: Project) -> None:
 
 @pytest.mark.parametrize("dist", ["loadfile", "worksteal"])
 def test_other_ways_to_distribute(project: Project, dist: str) -> None:
-    result = project.run_apart("-n2", f"--dist={dist}", "-k", "warm and (test_case or sample-count)", "--bench-json=r.json")
+    result = project.run_apart(
+        "-n2", f"--dist={dist}", "-k", "warm and (test_case or sample-count)", "--bench-json=r.json"
+    )
     assert result.parseoutcomes() == outcomes(passed=2), text_of(result)
     assert project.read("r.json")["cases"][0]["outcome"] == "passed"
 

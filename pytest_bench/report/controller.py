@@ -9,6 +9,7 @@ import pytest
 
 from pixelgate.errors import PixelgateError
 from pytest_bench.collector import is_suite_id
+from pytest_bench.golden import read_tolerances
 from pytest_bench.golden_update import Update, prune, update_case
 from pytest_bench.report.document import CaseResult, build_document, case_results
 from pytest_bench.report.results import ItemResult, from_report
@@ -33,6 +34,7 @@ class Controller:
         self._updates: list[Update] = []
         self._pruned: list[str] = []
         self._written: list[str] = []
+        self._unwritten = ""
         self._cases: list[CaseResult] = []
         self._start = time.time()
 
@@ -46,6 +48,7 @@ class Controller:
         try:
             self._bench.prepare()
             self._bench.check_ready()
+            read_tolerances(self._bench.folders.own, self._bench.folders.shipped)
         except PixelgateError as error:
             raise pytest.UsageError(str(error)) from None
 
@@ -79,13 +82,21 @@ class Controller:
             self._update_golden()
         if self._bench.options.prune_golden:
             self._prune()
+        if any(update.refused for update in self._updates) and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = exitstatus = pytest.ExitCode.TESTS_FAILED
         document = build_document(self._bench, self._cases, self._all_items(), int(exitstatus), self._start)
-        self._written = write_all(self._config, self._bench, self._cases, document)
+        try:
+            self._written = write_all(self._config, self._bench, self._cases, document)
+        except PixelgateError as error:
+            session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
+            self._unwritten = f"the report is not complete: {error}"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the tables."""
         if self._cases:
             write_summary(terminalreporter, self._bench, self._cases, self._updates, self._pruned, self._written)
+        if self._unwritten:
+            terminalreporter.write_line(self._unwritten, red=True)
 
     def _all_items(self) -> dict[str, ItemResult]:
         # A worker's death is reported for the item it was at; items that no report came for never ran.

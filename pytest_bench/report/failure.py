@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pixelgate.aggregate import Aggregate
 from pixelgate.protocols import Protocol
 from pixelgate.scores import CaseScores
-from pytest_bench.golden import Difference, Verdict
+from pytest_bench.golden import UPDATE, Difference, Verdict
 from pytest_bench.options import Options
 
 _NAMES_SHOWN = 10
@@ -43,15 +43,10 @@ def _golden(scores: CaseScores, verdict: Verdict, protocol: Protocol, options: O
     if verdict.status in ("no-golden", "not-gated"):
         excused = scores.case.baseline or (verdict.status == "not-gated" and not options.require_golden)
         why = "there are no golden numbers for this case."
-        return [] if excused else [f"{why} {_UPDATE}"]
+        return [] if excused else [f"{why} {UPDATE}"]
     if verdict.problem:
-        return [f"the golden numbers in {verdict.file} are not for this run: {verdict.problem}. {_UPDATE}"]
-    return [*_headline(scores, verdict), *_table(verdict, protocol), _UPDATE]
-
-
-_UPDATE = (
-    "Where this run's numbers are the right ones, write them with: pytest --bench-update-golden (and your options)"
-)
+        return [verdict.problem]
+    return [*_headline(scores, verdict), *_table(verdict, protocol), UPDATE]
 
 
 def _headline(scores: CaseScores, verdict: Verdict) -> list[str]:

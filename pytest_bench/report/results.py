@@ -51,16 +51,20 @@ def from_report(report: pytest.TestReport, before: ItemResult | None) -> ItemRes
     """What a report adds to what is known of its item; None where it adds nothing."""
     # What xdist sends for an item whose worker died has a phase that pytest's types do not know.
     if str(report.when) not in _PHASES:
-        return ItemResult(report.nodeid, "lost", report.longreprtext)
+        return ItemResult(report.nodeid, "lost", _message(report))
     if report.when == "call" or (report.when in ("setup", "teardown") and not report.passed):
         attempts = before.attempts + 1 if before is not None and report.when == "call" else 1
-        message = report.longreprtext if report.failed else ""
         return ItemResult(
             report.nodeid,
             report.outcome if report.outcome in ("passed", "failed", "skipped") else "failed",
-            message,
+            _message(report) if report.failed else "",
             report.duration,
             getattr(report, "bench_payload", None),
             attempts,
         )
     return None
+
+
+def _message(report: pytest.TestReport) -> str:
+    # longreprtext would put the worker's name before it, and two equal runs would differ.
+    return str(report.longrepr or "")

@@ -51,12 +51,19 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
         [Row(_label(result), result.aggregates, _remarks(result, bench.options.update_golden)) for result in ordered],
     )
     if baseline and not any(result.case.method == baseline for result in cases):
-        lines.append(f"{baseline}: missing; this run's filters leave it out")
+        lines.append(f"{baseline}: missing; {_why_missing(bench, track)}")
     deviations = [(result.case.method, item) for result in ordered for item in _deviations(result)]
     lines += listed(_DEVIATIONS, deviations, _LINES_SHOWN, "the JSON report")
     notes = [(result.case.method, item) for result in ordered if result.scores for item in result.scores.notes]
     lines += listed("notes", notes, _LINES_SHOWN, "the JSON report")
     return lines
+
+
+def _why_missing(bench: Bench, track: str) -> str:
+    baseline = bench.discovery.protocols[track].baseline
+    if baseline and baseline["column"] not in bench.data(track).columns:
+        return f"nobody wrote its outputs, and the track's {baseline['column']} pictures are not here"
+    return "this run's filters leave it out"
 
 
 def _label(result: CaseResult) -> str:

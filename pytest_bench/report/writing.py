@@ -35,6 +35,7 @@ def write_all(
         The files, as they are shown to the user.
 
     Raises:
+        InputError: a file cannot be written.
         jsonschema.ValidationError: the document breaks its own schema, which is a fault of this package.
     """
     text = to_json(document)
@@ -58,7 +59,6 @@ def write_all(
 
 
 def _write(file: Path, text: str, written: list[str]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(file, text)
     written.append(str(file))
 

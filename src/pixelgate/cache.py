@@ -66,8 +66,11 @@ class ScoreCache:
         found = {key: self._memory[key] for key in wanted if key in self._memory}
         unknown = [key for key in wanted if key not in found]
         if self._connection is not None:
-            for start in range(0, len(unknown), _CHUNK):
-                found.update(self._read(unknown[start : start + _CHUNK]))
+            try:
+                for start in range(0, len(unknown), _CHUNK):
+                    found.update(self._read(unknown[start : start + _CHUNK]))
+            except (sqlite3.Error, ValueError) as error:
+                raise self._unusable(error) from None
         self._memory.update(found)
         return found
 
@@ -78,8 +81,11 @@ class ScoreCache:
             return
         now = int(time.time())
         rows = [(key, json.dumps(value, allow_nan=False), now) for key, value in values.items()]
-        with self._connection as connection:
-            connection.executemany("INSERT OR REPLACE INTO scores (key, value, used) VALUES (?, ?, ?)", rows)
+        try:
+            with self._connection as connection:
+                connection.executemany("INSERT OR REPLACE INTO scores (key, value, used) VALUES (?, ?, ?)", rows)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
 
     def info(self) -> CacheInfo:
         """What lies on disk; zeros without a folder."""
@@ -105,6 +111,10 @@ class ScoreCache:
             self._connection.close()
             self._connection = None
 
+    def _unusable(self, error: Exception) -> PixelgateError:
+        assert self.folder is not None
+        return _unusable(self.folder / _FILE, error)
+
     def _read(self, keys: list[str]) -> dict[str, Any]:
         assert self._connection is not None
         marks = ",".join("?" * len(keys))
@@ -119,7 +129,6 @@ class ScoreCache:
 
 
 def _connect(file: Path) -> sqlite3.Connection:
-    mend = "Name another folder (--bench-cache DIR, $PIXELGATE_CACHE), delete the file, or run with --bench-no-cache."
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(file, timeout=60)
@@ -130,4 +139,9 @@ def _connect(file: Path) -> sqlite3.Connection:
             connection.execute("CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, value TEXT, used INTEGER)")
         return connection
     except (OSError, sqlite3.Error) as error:
-        raise PixelgateError(f"{file}: the score cache cannot be used: {error} [score-cache] {mend}") from None
+        raise _unusable(file, error) from None
+
+
+def _unusable(file: Path, error: Exception) -> PixelgateError:
+    mend = "Name another folder (--bench-cache DIR, $PIXELGATE_CACHE), delete the file, or run with --bench-no-cache."
+    return PixelgateError(f"{file}: the score cache cannot be used: {error} [score-cache] {mend}")

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from pixelgate.errors import ProtocolError
-from pixelgate.metrics.registry import Image, Measurement, Metric, Runtime, Scorer, get_metric
+from pixelgate.metrics.registry import Measurement, Metric, Runtime, Scorer, get_metric
 from pixelgate.protocols import Protocol, ProtocolMetric
+from pixelgate.reading import Read
 
 _CODE = ("io", "metrics", "models")
 
@@ -50,9 +51,13 @@ class Column:
     scorer: Scorer
     key: str
 
-    def compare(self, output: Image, prepared: Any) -> Measurement:
+    def prepare(self, reference: Read) -> Any:
+        """The reference's side."""
+        return self.scorer.prepare(reference.view(self.metric.takes))
+
+    def compare(self, output: Read, prepared: Any) -> Measurement:
         """Score one output; a value that is not finite becomes a missing one with its reason."""
-        measurement = self.scorer.compare(output, prepared)
+        measurement = self.scorer.compare(output.view(self.metric.takes), prepared)
         if measurement.value is not None and not math.isfinite(measurement.value):
             return Measurement(None, f"the metric gave {measurement.value}", measurement.notes)
         return measurement
@@ -87,7 +92,8 @@ def _code_digest() -> str:
 
     A version number that somebody forgot to raise would let the cache give out the numbers of older code.
     """
-    files = sorted(file for folder in _CODE for file in (Path(__file__).parent / folder).glob("*.py"))
+    here = Path(__file__).parent
+    files = [here / "reading.py", *sorted(file for folder in _CODE for file in (here / folder).glob("*.py"))]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

@@ -21,13 +21,12 @@ from pixelgate.cache import ScoreCache
 from pixelgate.columns import Settings, bind_columns, digest
 from pixelgate.errors import InputError, Problem
 from pixelgate.io.files import sha256_file
-from pixelgate.io.png import read_png
-from pixelgate.io.resize import resize_to
 from pixelgate.layout import Case, check_files
-from pixelgate.metrics.registry import Image, Measurement
+from pixelgate.metrics.registry import Measurement
 from pixelgate.protocols import Protocol
-from pixelgate.records import Deviation, ImageRecord, Note
-from pixelgate.rulings import changed_reference, no_column, resized, too_small, wrong_size
+from pixelgate.reading import Read, Role, make_reader
+from pixelgate.records import Deviation, Note
+from pixelgate.rulings import changed_reference, no_column, resized, too_small
 from pixelgate.scores import CaseScores, SampleScore, record_from_json
 from pixelgate.tracks import REFERENCE, Sample, TrackData
 
@@ -98,9 +97,8 @@ class Engine:
         if absent:
             raise InputError([no_column(data, name, self._columns) for name in absent])
         self.samples = data.samples()
-        self._reading_key = digest(
-            [_CACHE_FORMAT, protocol.decoding, protocol.size, self.settings.allow_resize, _decoder_version()]
-        )
+        self._reader = make_reader(protocol, self.settings.allow_resize)
+        self._reading_key = digest([_CACHE_FORMAT, self._reader.key])
         self._plans: dict[str, _Plan] = {}
         self._hashes: dict[Path, str] = {}
 
@@ -142,7 +140,7 @@ class Engine:
         plan = self._plan(case)
         return sum(not plan.lacks(sample) for sample in plan.outputs), len(plan.outputs)
 
-    def score_pair(self, output: Path, sample: Sample, *, role: str = "output") -> dict[str, Measurement]:
+    def score_pair(self, output: Path, sample: Sample, *, role: Role = "output") -> dict[str, Measurement]:
         """Score one file against a sample's references, past the cache.
 
         Args:
@@ -154,9 +152,9 @@ class Engine:
             InputError: a file breaks a rule.
         """
         references = self._read_references(sample)
-        image, _, _ = self._read_output(output, references, role)
+        read = self._reader.output(output, references[REFERENCE], role)
         return {
-            column.entry.id: column.compare(image, column.scorer.prepare(references[column.entry.against][0]))
+            column.entry.id: column.compare(read, column.prepare(references[column.entry.against]))
             for column in self._columns
         }
 
@@ -225,7 +223,10 @@ class Engine:
         return future.result()
 
     def _compute(self, sample: Sample, plans: Sequence[_Plan]) -> _Computed:
-        references = self._read_references(sample)
+        try:
+            references = self._read_references(sample)
+        except InputError as error:
+            return [(plan, error) for plan in plans]
         prepared: dict[str, Any] = {}
         computed: _Computed = []
         for plan in plans:
@@ -243,52 +244,43 @@ class Engine:
             plan.problems.extend(values.problems)
 
     def _compute_one(
-        self, sample: Sample, plan: _Plan, references: Mapping[str, tuple[Image, ImageRecord]], prepared: dict[str, Any]
+        self, sample: Sample, plan: _Plan, references: Mapping[str, Read], prepared: dict[str, Any]
     ) -> dict[str, Any]:
-        role = "reference" if plan.case.baseline else "output"
-        image, record, resized_from = self._read_output(plan.outputs[sample.id], references, role)
+        role: Role = "reference" if plan.case.baseline else "output"
+        read = self._reader.output(plan.outputs[sample.id], references[REFERENCE], role)
         keys = plan.keys[sample.id]
-        reference_notes = [asdict(note) for _, read in references.values() for note in read.notes]
-        reading = {"record": asdict(record), "resized_from": resized_from, "reference_notes": reference_notes}
+        notes = [asdict(note) for reference in references.values() for note in reference.record.notes]
+        reading = {"record": asdict(read.record), "resized_from": read.resized_from, "reference_notes": notes}
         values: dict[str, Any] = {keys["output"]: reading}
         for column in self._columns:
             key = keys[column.entry.id]
             if key in plan.known:
                 continue
             if column.entry.id not in prepared:
-                prepared[column.entry.id] = column.scorer.prepare(references[column.entry.against][0])
-            values[key] = asdict(column.compare(image, prepared[column.entry.id]))
+                prepared[column.entry.id] = column.prepare(references[column.entry.against])
+            values[key] = asdict(column.compare(read, prepared[column.entry.id]))
         # The same form as after a round trip through the disk, so that a rerun cannot differ.
         plain: dict[str, Any] = json.loads(json.dumps(values, allow_nan=False))
         return plain
 
-    def _read_references(self, sample: Sample) -> dict[str, tuple[Image, ImageRecord]]:
-        read: dict[str, tuple[Image, ImageRecord]] = {}
+    def _read_references(self, sample: Sample) -> dict[str, Read]:
+        read: dict[str, Read] = {}
         problems: list[Problem] = []
         for name in self._references:
             try:
-                read[name] = read_png(sample.files[name], self.protocol.decoding, role="reference")
+                read[name] = self._reader.reference(sample.files[name])
             except InputError as error:
                 problems.extend(error.problems)
-        height, width = read[REFERENCE][0].shape[:2] if REFERENCE in read else (1 << 30, 1 << 30)
-        for column in self._columns:
-            if min(height, width) < column.metric.min_side:
-                problems.append(too_small(sample, column, width, height))
+        if REFERENCE in read:
+            height, width = read[REFERENCE].rgb8.shape[:2]
+            problems += [
+                too_small(sample, column, width, height)
+                for column in self._columns
+                if column.metric.takes == "rgb8" and min(height, width) < column.metric.min_side
+            ]
         if problems:
             raise InputError(problems)
         return read
-
-    def _read_output(
-        self, path: Path, references: Mapping[str, tuple[Image, ImageRecord]], role: str
-    ) -> tuple[Image, ImageRecord, tuple[int, int] | None]:
-        image, record = read_png(path, self.protocol.decoding, role="reference" if role == "reference" else "output")
-        reference = references[REFERENCE][1]
-        wanted = (reference.width, reference.height)
-        if (record.width, record.height) == wanted:
-            return image, record, None
-        if not self.settings.allow_resize:
-            raise InputError(wrong_size(record, wanted))
-        return resize_to(image, wanted, self.protocol.size), record, (record.width, record.height)
 
     def _collect(self, sample: str, plan: _Plan) -> SampleScore:
         keys = plan.keys[sample]
@@ -337,9 +329,3 @@ class Engine:
 def usable_cores() -> int:
     """CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _decoder_version() -> str:
-    import PIL
-
-    return f"pillow {PIL.__version__}"

@@ -12,6 +12,7 @@ from pixelgate.aggregate import Bootstrap, aggregate
 from pixelgate.engine import Engine
 from pixelgate.errors import ProtocolError
 from pixelgate.metrics.registry import Metric, get_metric
+from pixelgate.reading import Role
 from pixelgate.results import metrics_csv
 from pixelgate.scores import CaseScores, SampleScore
 from pixelgate.tracks import Sample
@@ -140,7 +141,7 @@ def repeatable(subject: Subject) -> list[str]:
     scored = subject.smallest
     sample = subject.sample(scored.sample)
     path = Path(scored.output.file)
-    role = "reference" if subject.scores.case.baseline else "output"
+    role: Role = "reference" if subject.scores.case.baseline else "output"
     first = subject.engine.score_pair(path, sample, role=role)
     second = subject.engine.score_pair(path, sample, role=role)
     return [

@@ -129,7 +129,6 @@ def run_record(
 
 def write_results(folder: Path, csv_text: str, summary_data: Mapping[str, Any], run_data: Mapping[str, Any]) -> None:
     """Write the three files into a folder, each whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
     atomic_write(folder / "metrics.csv", csv_text)
     atomic_write(folder / "summary.json", to_json(summary_data))
     atomic_write(folder / "run.json", to_json(run_data))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pixelgate.columns import Column
 from pixelgate.errors import Problem
-from pixelgate.records import Deviation, ImageRecord
+from pixelgate.records import Deviation
 from pixelgate.scores import SampleScore
 from pixelgate.tracks import Sample, TrackData
 
@@ -31,16 +31,6 @@ def too_small(sample: Sample, column: Column, width: int, height: int) -> Proble
         f"sample {sample.id} is {width}x{height} pixels; {column.metric.title} needs at least "
         f"{column.metric.min_side} on each side.",
         f"Use larger pictures, or leave the metric out with --bench-metrics (all but {column.entry.id}).",
-    )
-
-
-def wrong_size(record: ImageRecord, wanted: tuple[int, int]) -> Problem:
-    """An output has another size than its reference."""
-    return Problem(
-        record.file,
-        "size",
-        f"the output is {record.width}x{record.height} pixels and its reference {wanted[0]}x{wanted[1]}.",
-        "Write it at the reference's size, or resize it with --bench-allow-resize (a recorded deviation).",
     )
 
 

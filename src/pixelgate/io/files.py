@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,32 @@ def sha256_file(path: Path) -> str:
     except OSError as error:
         raise InputError(_unreadable(path, error)) from None
     return digest.hexdigest()
+
+
+def read_regular_file(path: Path, mend: str) -> bytes:
+    """The whole content of a file; a pipe or a device, which would block or never end, is not opened.
+
+    Args:
+        path: the file.
+        mend: what to do where there is no such file, e.g. ``Give the path of a PNG file.``
+
+    Raises:
+        InputError: rule ``not-a-file`` or ``not-readable``.
+    """
+    file = str(path)
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            return path.read_bytes()
+    except FileNotFoundError:
+        found = "is a link to a file that is not there." if path.is_symlink() else "does not exist."
+        raise InputError(Problem(file, "not-a-file", found, mend)) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        problem = Problem(file, "not-readable", f"cannot be read ({reason}).", "Check its rights and its folder's.")
+        raise InputError(problem) from None
+    kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+    raise InputError(Problem(file, "not-a-file", f"is {kind}, though its name is a picture's.", mend))
 
 
 def pixel_digest(image: NDArray[np.uint8]) -> str:

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import io
-import re
-import stat
 import struct
-import threading
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import ExifTags, Image, ImageOps
+from PIL import Image
 
 from pixelgate.errors import InputError, Problem
 from pixelgate.io import icc
 from pixelgate.io.chunks import PngHeader, PngLayout, plain_stream, scan
-from pixelgate.io.files import pixel_digest, sha256_bytes
+from pixelgate.io.files import pixel_digest, read_regular_file, sha256_bytes
+from pixelgate.io.orientation import EXIF_KEYS, upright
 from pixelgate.io.rules import DecodingRules, decoding_rules
 from pixelgate.records import ImageRecord, Note
 
 _SRGB_GAMA = 45455
 _SAVE_RGB8 = "Save it as 8-bit RGB"
-_EXIF_KEYS = ("exif", "Raw profile type exif", "xmp", "XML:com.adobe.xmp")
-# Python's warning filters are global to the process: one thread at a time may change them here.
-_WARNINGS_LOCK = threading.Lock()
 
 
 def read_png(
@@ -57,7 +51,7 @@ def read_png(
     """
     parsed = decoding_rules(rules, role)
     file = str(path)
-    data = _read_bytes(Path(path))
+    data = read_regular_file(Path(path), "Give the path of a PNG file.")
     layout = scan(data, file)
     problems = _layout_problems(layout, parsed, file)
     if problems:
@@ -77,25 +71,6 @@ def read_png(
         notes=(*notes, *converted, *turned),
     )
     return pixels, record
-
-
-def _read_bytes(path: Path) -> bytes:
-    file = str(path)
-    mend = "Give the path of a PNG file."
-    try:
-        # A pipe or a device would block or never end, so only regular files are opened.
-        mode = path.stat().st_mode
-        if stat.S_ISREG(mode):
-            return path.read_bytes()
-    except FileNotFoundError:
-        found = "is a link to a file that is not there." if path.is_symlink() else "does not exist."
-        raise InputError(Problem(file, "not-a-file", found, mend)) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        problem = Problem(file, "not-readable", f"cannot be read ({reason}).", "Check its rights and its folder's.")
-        raise InputError(problem) from None
-    kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
-    raise InputError(Problem(file, "not-a-file", f"is {kind}, though its name is a picture's.", mend))
 
 
 def _layout_problems(layout: PngLayout, rules: DecodingRules, file: str) -> list[Problem]:
@@ -193,7 +168,7 @@ def _to_srgb(
         raise InputError(Problem(file, f"icc-{role}-srgb", found, "Convert the picture to sRGB and save it again."))
     turned = icc.to_srgb(image, profile, rules.icc.intent)
     # The orientation is read from these later; the conversion leaves them behind.
-    turned.info.update({key: image.info[key] for key in _EXIF_KEYS if key in image.info})
+    turned.info.update({key: image.info[key] for key in EXIF_KEYS if key in image.info})
     message = f"was converted from its ICC profile {name!r} to sRGB."
     return turned, (Note(subject, "icc-converted", message),)
 
@@ -204,25 +179,6 @@ def _bad_profile(file: str, problem: str) -> Problem:
 
 
 def _orient(image: Image.Image, rules: DecodingRules, file: str, subject: str) -> tuple[Image.Image, tuple[Note, ...]]:
-    if not rules.apply_orientation or not any(key in image.info for key in _EXIF_KEYS):
+    if not rules.apply_orientation or not any(key in image.info for key in EXIF_KEYS):
         return image, ()
-    try:
-        with _WARNINGS_LOCK, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            value = image.getexif().get(ExifTags.Base.Orientation, 1)
-            turned = ImageOps.exif_transpose(image)
-    except Exception as error:  # Pillow documents no closed list of what damaged EXIF raises
-        found = f"has EXIF data that cannot be read ({type(error).__name__}: {error}), so its orientation is unknown."
-        mend = "Write the file again without EXIF data, its pixels upright."
-        raise InputError(Problem(file, "exif-readable", found, mend)) from None
-    notes = [Note(subject, "exif-warning", _one_line(str(warning.message))) for warning in caught]
-    if value in range(2, 9):
-        size = f"{turned.width} x {turned.height}"
-        notes.append(Note(subject, "exif-applied", f"its orientation {value} was applied; it is {size} pixels large."))
-    elif value != 1:
-        notes.append(Note(subject, "exif-ignored", f"its orientation {value!r} means nothing and was not applied."))
-    return turned, tuple(notes)
-
-
-def _one_line(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()
+    return upright(image, file, subject)

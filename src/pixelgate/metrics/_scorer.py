@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from pixelgate.metrics._backend import Backend, backend
-from pixelgate.metrics.registry import Image, Measurement
+from pixelgate.metrics.registry import Measurement, Picture
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class PixelScorer:
         compare_with: (backend, output, prepared) -> `Measurement`.
     """
 
-    prepare_with: Callable[[Backend, Image], Any]
-    compare_with: Callable[[Backend, Image, Any], Measurement]
+    prepare_with: Callable[[Backend, Picture], Any]
+    compare_with: Callable[[Backend, Picture, Any], Measurement]
 
     @cached_property
     def backend(self) -> Backend:
@@ -33,15 +33,15 @@ class PixelScorer:
         """See `Scorer.fingerprint`."""
         return self.backend.fingerprint
 
-    def prepare(self, reference: Image) -> Any:
+    def prepare(self, reference: Picture) -> Any:
         """See `Scorer.prepare`."""
         return self.prepare_with(self.backend, reference)
 
-    def compare(self, output: Image, prepared: Any) -> Measurement:
+    def compare(self, output: Picture, prepared: Any) -> Measurement:
         """See `Scorer.compare`."""
         return self.compare_with(self.backend, output, prepared)
 
-    def score(self, output: Image, reference: Image) -> float:
+    def score(self, output: Picture, reference: Picture) -> float:
         """One pair at once; the pixel metrics have a value for every picture that they take."""
         value = self.compare(output, self.prepare(reference)).value
         assert value is not None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pixelgate.errors import InputError, Problem, ProtocolError
-from pixelgate.metrics.registry import Image
+from pixelgate.metrics.registry import Image, Picture
 
 
 class PictureError(InputError, ValueError):
@@ -62,7 +62,7 @@ def check_pair(output: Image, reference: Image, *, min_side: int = 1) -> tuple[I
     return output, reference
 
 
-def check_same_size(output: Image, shape: tuple[int, ...]) -> None:
+def check_same_size(output: Picture, shape: tuple[int, ...]) -> None:
     """Raise `PictureError` unless the output has the reference's shape."""
     if output.shape != shape:
         found = (

@@ -19,6 +19,9 @@ from pixelgate.errors import ProtocolError
 Image = NDArray[np.uint8]
 """8-bit sRGB picture, height x width x 3, values 0 to 255."""
 
+Picture = NDArray[Any]
+"""What a metric takes, as its `Metric.takes` says."""
+
 
 @dataclass(frozen=True)
 class Runtime:
@@ -60,10 +63,10 @@ class Scorer(Protocol):
         Raises `MissingExtra` or `WeightsError` where the metric cannot run here.
         """
 
-    def prepare(self, reference: Image) -> Any:
+    def prepare(self, reference: Picture) -> Any:
         """The reference's side of the computation, to be used with many outputs."""
 
-    def compare(self, output: Image, prepared: Any) -> Measurement:
+    def compare(self, output: Picture, prepared: Any) -> Measurement:
         """Score one output against a prepared reference."""
 
 
@@ -85,6 +88,9 @@ class Metric:
         bind: (parameters, runtime) -> `Scorer`; cheap, loads no network and imports nothing heavy.
         extra: the optional dependency group that it needs, if any.
         noise: largest difference between two computations of the same input in one setup.
+        takes: ``rgb8`` for decoded pictures (uint8, 0 to 255), ``unit`` for resized ones (float32, 0 to 1; see
+            `pixelgate.io.square`).
+        equal_slack: how far below or above `perfect` an output that equals its reference may score.
     """
 
     id: str
@@ -101,6 +107,8 @@ class Metric:
     same_size: bool = True
     extra: str | None = None
     noise: float = 1e-9
+    takes: Literal["rgb8", "unit"] = "rgb8"
+    equal_slack: float = 0.0
 
     @property
     def arrow(self) -> str:

@@ -28,7 +28,7 @@ def area_under_curve(x: Sequence[float], y: Sequence[float]) -> float:
         raise ValueError("an area over values that are not finite would hide them")
     if not (np.diff(places) > 0).all():
         raise ValueError(f"the places must increase strictly; got {places.tolist()}")
-    return float(np.trapezoid(values, places)) if hasattr(np, "trapezoid") else float(np.trapz(values, places))
+    return float(((values[1:] + values[:-1]) / 2 * np.diff(places)).sum())
 
 
 @dataclass(frozen=True)
