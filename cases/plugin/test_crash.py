@@ -34,6 +34,7 @@ def deadly(project: Project, death: str = "os._exit(1)") -> None:
     project.probe(DIE_ONCE.format(victim=name_of(project, "c"), death=death))
 
 
+@pytest.mark.slow
 def test_the_lost_case_is_named_and_a_rerun_goes_on_from_the_cache(project: Project) -> None:
     deadly(project, "os.kill(os.getpid(), signal.SIGKILL)")
     first = project.run_apart("-n2", "-k", "test_case", "--bench-report=report", metrics=None)
@@ -75,6 +76,7 @@ def test_without_a_replacement_the_rest_is_listed_as_not_run(project: Project) -
     assert "golden numbers not updated: warm/toy/full: not scored: lost" in text_of(result)
 
 
+@pytest.mark.slow
 def test_items_after_the_crash_run_on_a_new_worker(project: Project) -> None:
     deadly(project)
     result = project.run_apart("-n2", "--bench-report=report", metrics=None)

@@ -111,6 +111,17 @@ def test_a_selection_leaves_the_others_alone(project: Project) -> None:
     assert {name for name in after if after[name] != before[name]} == {"pstbench/toy/warm.json"}
 
 
+def test_other_slices_of_the_method_stay(project: Project) -> None:
+    updated(project, "-k", "warm")
+    known = json.loads(project.golden_file().read_text(encoding="utf-8"))["slices"]["full"]
+    project.edit_golden("slices/0.10", known)
+    project.method("warm", 7)
+    updated(project, "-k", "warm")
+    slices = json.loads(project.golden_file().read_text(encoding="utf-8"))["slices"]
+    assert slices["0.10"] == known
+    assert slices["full"] != known
+
+
 def test_changed_outputs_are_written_and_named(project: Project) -> None:
     updated(project)
     before = numbers(project)

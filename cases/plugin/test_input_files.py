@@ -228,9 +228,8 @@ def test_allowing_another_size_changes_nothing_for_the_right_size(project: Proje
     assert after["run"]["deviations"] == before["run"]["deviations"]
 
 
-@pytest.mark.slow
 def test_rows_with_deviations_are_marked_and_come_last(project: Project) -> None:
-    """Under all of the protocol's metrics: leaving some out is a deviation of its own."""
+    """Under all of a protocol's metrics: leaving some out is a deviation of its own."""
     project.probe()
     project.method("best", 1)
     project.output("b", "best").unlink()

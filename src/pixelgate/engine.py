@@ -21,7 +21,7 @@ from pixelgate.cache import ScoreCache
 from pixelgate.columns import Settings, bind_columns, digest
 from pixelgate.errors import InputError, Problem
 from pixelgate.io.files import sha256_file
-from pixelgate.layout import Case, check_files
+from pixelgate.layout import Case, check_files, find_outputs
 from pixelgate.metrics.registry import Measurement
 from pixelgate.protocols import Protocol
 from pixelgate.reading import Read, Role, make_reader
@@ -161,13 +161,18 @@ class Engine:
     def _plan(self, case: Case) -> _Plan:
         if case.id in self._plans:
             return self._plans[case.id]
-        problems = check_files(case, [sample.id for sample in self.samples])
+        names = [sample.id for sample in self.samples]
+        problems = check_files(case, names, self._reader.suffixes)
         if case.baseline:
             outputs = {sample.id: sample.files[case.baseline] for sample in self.samples}
         else:
             assert case.folder is not None
-            candidates = {sample.id: case.folder / f"{sample.id}.png" for sample in self.samples}
-            outputs = {sample: path for sample, path in candidates.items() if path.is_file()}
+            outputs = self._outputs(case.folder, names)
+            if self.settings.allow_missing:
+                # A sample that one ratio lacks would change that ratio's mean alone, and bend the curve.
+                for sibling in case.siblings:
+                    there = self._outputs(Path(sibling), names)
+                    outputs = {sample: path for sample, path in outputs.items() if sample in there}
         if self.settings.allow_missing:
             problems = [problem for problem in problems if problem.rule != "missing-output"]
         plan = _Plan(case, outputs, problems)
@@ -177,6 +182,11 @@ class Engine:
         plan.known = self.cache.get_many(key for keys in plan.keys.values() for key in keys.values())
         self._plans[case.id] = plan
         return plan
+
+    def _outputs(self, folder: Path, names: Sequence[str]) -> dict[str, Path]:
+        found = find_outputs(folder, names, self._reader.suffixes)
+        paths = {sample: folder / files[0] for sample, files in found.items() if len(files) == 1}
+        return {sample: path for sample, path in paths.items() if path.is_file()}
 
     def _keys(self, sample: Sample, output: Path) -> dict[str, str]:
         own = self.file_digest(output)

@@ -6,11 +6,12 @@ import difflib
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pixelgate.errors import InputError, Problem
 from pixelgate.protocols import Protocol
+from pixelgate.slices import find_slices, has_slices
 
 FULL = "full"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -27,6 +28,7 @@ class Case:
         folder: where the outputs lie; None for a baseline.
         baseline: the track's column that stands in for outputs, e.g. ``content`` for an Identity row that
             nobody had to write; empty for real outputs.
+        siblings: the folders of all slices of the same curve, this one's among them; empty where a track has none.
     """
 
     method: str
@@ -34,6 +36,7 @@ class Case:
     slice: str = FULL
     folder: Path | None = field(default=None, compare=False)
     baseline: str = ""
+    siblings: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def id(self) -> str:
@@ -63,16 +66,19 @@ def scan(
     tracks: Sequence[str] = (),
     methods: Sequence[str] = (),
     slices: Sequence[str] = (),
+    sliced: Collection[str] = (),
 ) -> Scan:
     """Find the cases in a folder of outputs, in sorted order.
 
     Two layouts are read: ``outputs/<method>/<track>/<id>.png``, and, where exactly one track is named and
-    the folder holds pictures itself, one method's own folder ``outputs/<id>.png``.
+    the folder holds pictures or slices itself, one method's own folder ``outputs/<id>.png``. A track with slices has
+    one folder for each (see `pixelgate.slices`) in place of the pictures.
 
     Args:
         outputs: the folder.
         known_tracks: ids of the tracks that exist.
         tracks, methods, slices: keep these only; empty keeps all.
+        sliced: those of the known tracks that have slices.
 
     Raises:
         InputError: the folder is missing, a name in it is no track or no usable id, or pictures lie where
@@ -87,9 +93,13 @@ def scan(
     unknown = [track for track in tracks if track not in known]
     if unknown:
         raise InputError([_unknown_track("", track, known) for track in unknown])
-    if _pictures(outputs):
-        return Scan(_filtered([_own_folder(outputs, tracks, methods)], tracks, methods, slices), own_folder=True)
-    cases, ignored, problems = _walk(outputs, known)
+    if _pictures(outputs) or (len(tracks) == 1 and tracks[0] in sliced and has_slices(outputs)):
+        own = _own_folder(outputs, tracks, methods)
+        own_cases, problems = _slices(own) if own.track in sliced else ([own], [])
+        if problems:
+            raise InputError(problems)
+        return Scan(_filtered(own_cases, tracks, methods, slices), own_folder=True)
+    cases, ignored, problems = _walk(outputs, known, sliced)
     if problems:
         raise InputError(problems)
     return Scan(_filtered(cases, tracks, methods, slices), tuple(ignored))
@@ -113,7 +123,19 @@ def _own_folder(outputs: Path, tracks: Sequence[str], methods: Sequence[str]) ->
     return Case(method, tracks[0], FULL, outputs)
 
 
-def _walk(outputs: Path, known: set[str]) -> tuple[list[Case], list[str], list[Problem]]:
+def _slices(case: Case) -> tuple[list[Case], list[Problem]]:
+    assert case.folder is not None
+    found, problems = find_slices(case.folder)
+    curves: dict[str, list[Path]] = {}
+    for one in found:
+        curves.setdefault(one.variant, []).append(one.folder)
+    cases = [
+        replace(case, slice=one.name, folder=one.folder, siblings=tuple(map(str, curves[one.variant]))) for one in found
+    ]
+    return cases, problems
+
+
+def _walk(outputs: Path, known: set[str], sliced: Collection[str]) -> tuple[list[Case], list[str], list[Problem]]:
     cases: list[Case] = []
     ignored: list[str] = []
     problems: list[Problem] = []
@@ -127,7 +149,10 @@ def _walk(outputs: Path, known: set[str]) -> tuple[list[Case], list[str], list[P
         elif found:
             bad = _bad_name(str(method_folder), method_folder.name, "method")
             problems += [bad] if bad else []
-            cases += [Case(method_folder.name, folder.name, FULL, folder) for folder in found]
+            for case in (Case(method_folder.name, folder.name, FULL, folder) for folder in found):
+                more, wrong = _slices(case) if case.track in sliced else ([case], [])
+                cases += more
+                problems += wrong
         elif not strangers:
             ignored.append(method_folder.name)
     return sorted(cases), ignored, problems
@@ -219,7 +244,7 @@ def _bad_name(file: str, name: str, what: str) -> Problem | None:
     )
 
 
-def check_files(case: Case, samples: Sequence[str], suffix: str = ".png") -> list[Problem]:
+def check_files(case: Case, samples: Sequence[str], suffixes: Sequence[str] = (".png",)) -> list[Problem]:
     """Hold a case's folder against the names that its track asks for.
 
     Outputs are matched by exact name, never by position. Files of other types and hidden files are
@@ -228,30 +253,41 @@ def check_files(case: Case, samples: Sequence[str], suffix: str = ".png") -> lis
     Args:
         case: the case; a baseline has no files and no problems.
         samples: the track's sample ids.
-        suffix: the outputs' suffix.
+        suffixes: what an output's name may end in; a sample has one output, whichever it is.
 
     Returns:
         All missing, extra and misnamed files, sorted; empty where all is right.
     """
     if case.folder is None:
         return []
-    wanted = {f"{sample}{suffix}" for sample in samples}
     present = {
         entry.name: entry
         for entry in case.folder.iterdir()
-        if entry.name.lower().endswith(suffix) and not entry.name.startswith(".")
+        if entry.name.lower().endswith(tuple(suffixes)) and not entry.name.startswith(".")
     }
-    missing = sorted(wanted - present.keys())
+    outputs = find_outputs(case.folder, samples, suffixes, present)
+    wanted = {name for names in outputs.values() for name in names}
+    missing = [f"{sample}{suffixes[0]}" for sample, names in sorted(outputs.items()) if not names]
     extra = sorted(present.keys() - wanted)
+    first = f"{min(samples)}{suffixes[0]}"
     problems = [_missing(case.folder / name, extra) for name in missing]
-    problems += [_extra(case.folder / name, wanted) for name in extra]
-    problems += [_not_a_file(present[name]) for name in sorted(wanted & present.keys()) if not present[name].is_file()]
-    problems += [_stray_folder(folder) for folder in _folders(case.folder) if _stray(folder, suffix)]
+    problems += [_extra(case.folder / name, len(samples), first) for name in extra]
+    problems += [_twice(case.folder / names[0], names) for names in outputs.values() if len(names) > 1]
+    problems += [_not_a_file(present[name]) for name in sorted(wanted) if not present[name].is_file()]
+    problems += [_stray_folder(folder) for folder in _folders(case.folder) if _stray(folder, suffixes)]
     return problems
 
 
-def _stray(folder: Path, suffix: str) -> bool:
-    return not folder.name.lower().endswith(suffix) and _holds_pictures(folder)
+def find_outputs(
+    folder: Path, samples: Sequence[str], suffixes: Sequence[str], names: Collection[str] | None = None
+) -> dict[str, list[str]]:
+    """Sample -> the names of its outputs in a folder, by exact name; none where it is missing."""
+    present = set(os.listdir(folder)) if names is None else names
+    return {sample: [name for suffix in suffixes if (name := f"{sample}{suffix}") in present] for sample in samples}
+
+
+def _stray(folder: Path, suffixes: Sequence[str]) -> bool:
+    return not folder.name.lower().endswith(tuple(suffixes)) and _holds_pictures(folder)
 
 
 def _missing(file: Path, extra: Sequence[str]) -> Problem:
@@ -269,14 +305,18 @@ def _missing(file: Path, extra: Sequence[str]) -> Problem:
     )
 
 
-def _extra(file: Path, wanted: set[str]) -> Problem:
-    example = min(wanted)
+def _extra(file: Path, count: int, example: str) -> Problem:
     return Problem(
         str(file),
         "extra-output",
-        f"the picture is none of the track's {len(wanted)} outputs (names are exact, e.g. {example!r}).",
+        f"the picture is none of the track's {count} outputs (names are exact, e.g. {example!r}).",
         "Rename it to the sample it belongs to, or remove it.",
     )
+
+
+def _twice(file: Path, names: Sequence[str]) -> Problem:
+    found = f"the sample has {len(names)} outputs: {', '.join(names)}."
+    return Problem(str(file), "output-twice", found, "Keep one of them.")
 
 
 def _not_a_file(path: Path) -> Problem:

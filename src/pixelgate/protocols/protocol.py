@@ -51,10 +51,12 @@ class Protocol:
     Attributes:
         raw: the whole file; parameters are read from here and nowhere else.
         metrics: the table's columns in order.
+        backend: the one of the protocol's backends that computes this run; empty where it has none.
     """
 
     raw: Mapping[str, Any] = field(hash=False)
     metrics: tuple[ProtocolMetric, ...]
+    backend: str = ""
 
     @property
     def id(self) -> str:
@@ -73,8 +75,30 @@ class Protocol:
 
     @property
     def size(self) -> Mapping[str, Any]:
-        """What size outputs have and how they are resized where that is allowed."""
-        return self._mapping("size")
+        """What size outputs have and how they are resized where that is allowed; with the backend, if there is one."""
+        size = self._mapping("size")
+        return {**size, "backend": self.backend} if self.backend else size
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """The backends that may compute a run, the published one first; empty where there is no choice."""
+        return tuple(self.raw.get("backends", ()))
+
+    @property
+    def slices(self) -> Mapping[str, Any] | None:
+        """The third axis: its kind and its grid; None where a case is scored as a whole."""
+        return self.raw.get("slices")
+
+    def with_backend(self, backend: str) -> Protocol:
+        """The protocol as one of its backends computes it. The parameter hash covers all of them and stays.
+
+        Raises:
+            ProtocolError: there is no such backend.
+        """
+        if backend not in self.backends:
+            known = ", ".join(self.backends) or "none: this protocol leaves no choice"
+            raise ProtocolError(f"protocol {self.id!r} has no backend {backend!r}; known: {known}")
+        return parse_entries(self.raw, f"{self.id}.yaml", backend)
 
     @property
     def aggregation(self) -> Mapping[str, Any]:
@@ -137,14 +161,19 @@ def parse_protocol(text: str, origin: str) -> Protocol:
     missing = [key for key in _REQUIRED if key not in raw]
     if missing:
         raise ProtocolError(f"{origin}: the key(s) {', '.join(missing)} are missing; pstbench.yaml is a full example")
-    metrics = tuple(_parse_metric(entry, raw["columns"], origin) for entry in raw["metrics"])
+    return parse_entries(raw, origin, next(iter(raw.get("backends", ())), ""))
+
+
+def parse_entries(raw: Mapping[str, Any], origin: str, backend: str) -> Protocol:
+    """A protocol from its parsed YAML, as one of its backends computes it."""
+    metrics = tuple(_parse_metric(entry, raw["columns"], origin, backend) for entry in raw["metrics"])
     ids = [metric.id for metric in metrics]
     if not ids or len(set(ids)) != len(ids):
         raise ProtocolError(f"{origin}: metrics need at least one entry and distinct ids; got {ids}")
-    return Protocol(raw=raw, metrics=metrics)
+    return Protocol(raw=raw, metrics=metrics, backend=backend)
 
 
-def _parse_metric(entry: Any, columns: list[str], origin: str) -> ProtocolMetric:
+def _parse_metric(entry: Any, columns: list[str], origin: str, backend: str) -> ProtocolMetric:
     keys = ("id", "metric", "title", "against", "ranked", "decimals", "params")
     if not isinstance(entry, dict) or sorted(entry) != sorted(keys):
         raise ProtocolError(f"{origin}: each metric needs exactly the keys {', '.join(keys)}; got {entry!r}")
@@ -153,7 +182,12 @@ def _parse_metric(entry: Any, columns: list[str], origin: str) -> ProtocolMetric
             f"{origin}: metric {entry['id']!r} compares with {entry['against']!r}, "
             f"which is none of the columns {', '.join(columns)}"
         )
-    return ProtocolMetric(**entry)
+    metric = entry["metric"]
+    if isinstance(metric, dict):
+        if backend not in metric:
+            raise ProtocolError(f"{origin}: metric {entry['id']!r} names no computation for the backend {backend!r}")
+        metric = metric[backend]
+    return ProtocolMetric(**{**entry, "metric": metric})
 
 
 _REGISTERED: dict[str, Protocol] = {}
