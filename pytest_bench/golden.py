@@ -126,6 +126,12 @@ def read_tolerances(own: Path | None, shipped: Path | None) -> Mapping[str, Any]
     return merged
 
 
+def tolerance_of(tolerances: Mapping[str, Any], protocol: Protocol, metric: str) -> Mapping[str, Any]:
+    """A metric's entry: the one under ``protocol/metric`` before the one under the metric's own name."""
+    entry: Mapping[str, Any] = tolerances.get(f"{protocol.id}/{metric}", tolerances.get(metric, {}))
+    return entry
+
+
 def _tolerances_in(file: Path) -> dict[str, Any]:
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -206,7 +212,7 @@ def compare(
         return Verdict("failed", str(file), problem=problem)
     tolerances = read_tolerances(folders.own, folders.shipped)
     differences = tuple(
-        _difference(scores, metric, aggregate, entry["metrics"].get(metric), tolerances.get(metric, {}))
+        _difference(scores, metric, aggregate, entry["metrics"].get(metric), tolerance_of(tolerances, protocol, metric))
         for metric, aggregate in aggregates.items()
     )
     outputs: Mapping[str, str] = entry["outputs"]
@@ -260,12 +266,16 @@ def _difference(
 
 
 def backend_of(scores: CaseScores, metric: str) -> str:
-    """The backend that computed a metric, without its version: ``numba``, ``numpy``, ``torch-cpu``, ``torch-cuda``."""
+    """The backend that computed a metric, without its version: ``numba``, ``numpy``, ``torch-cpu``, ``torch-cuda``.
+
+    Where the protocol has backends of its own, theirs stands before it: ``paper/numba``.
+    """
     fingerprint = (scores.fingerprints or {}).get(metric, {})
     name = fingerprint.get("backend", "unknown").split()[0]
-    if "device" not in fingerprint:
-        return name
-    return f"{name}-{'cpu' if fingerprint['device'].startswith('cpu') else 'cuda'}"
+    if "device" in fingerprint:
+        name += "-cpu" if fingerprint["device"].startswith("cpu") else "-cuda"
+    own = fingerprint.get("protocol_backend")
+    return f"{own}/{name}" if own else name
 
 
 def _worst(scores: CaseScores, metric: str, entry: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:

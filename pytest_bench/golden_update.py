@@ -17,7 +17,15 @@ from pixelgate.layout import Case
 from pixelgate.protocols import Protocol
 from pixelgate.results import to_json
 from pixelgate.scores import CaseScores
-from pytest_bench.golden import FORMAT, GoldenFolders, backend_of, golden_file, read_golden, read_tolerances
+from pytest_bench.golden import (
+    FORMAT,
+    GoldenFolders,
+    backend_of,
+    golden_file,
+    read_golden,
+    read_tolerances,
+    tolerance_of,
+)
 
 # A case with one of these is not the whole case; the rest (other resamples, metrics left out) change no mean.
 _PARTIAL = frozenset({"missing-output", "resized"})
@@ -78,7 +86,8 @@ def _merge(
     folders: GoldenFolders,
 ) -> Update:
     golden = _start(file, protocol, revision, scores)
-    new = _slice(scores, aggregates, read_tolerances(folders.own, folders.shipped))
+    tolerances = read_tolerances(folders.own, folders.shipped)
+    new = _slice(scores, aggregates, {metric: tolerance_of(tolerances, protocol, metric) for metric in aggregates})
     old = golden["slices"].get(scores.case.slice, {"metrics": {}, "outputs": new["outputs"]})
     left = sorted(old["metrics"].keys() - new["metrics"].keys())
     if left and old["outputs"] != new["outputs"]:
@@ -122,7 +131,7 @@ def _slice(scores: CaseScores, aggregates: Mapping[str, Aggregate], tolerances: 
         assert aggregate.interval is not None
         metrics[metric] = {
             "value": aggregate.interval.mean,
-            "atol": float(tolerances.get(metric, {}).get("atol", 0.0)),
+            "atol": float(tolerances[metric].get("atol", 0.0)),
             "n": aggregate.interval.n,
             "backend": backend_of(scores, metric),
             "source": f"scored and written by pixelgate {__version__} on {today}",

@@ -23,7 +23,9 @@ class Options:
     method: tuple[str, ...]
     ratio: tuple[str, ...]
     metrics: tuple[str, ...]
+    meta: tuple[str, ...]
     device: str
+    backend: str
     report: Path | None
     json: Path | None
     golden: Path | None
@@ -77,7 +79,15 @@ _SPECS = (
     _Spec("method", "texts", "score this method only; may be repeated. Names the method of a single folder", "NAME"),
     _Spec("ratio", "texts", "score this slice (ratio or seed) only; may be repeated", "SLICE"),
     _Spec("metrics", "names", "compute these metrics only, comma-separated; may be repeated", "IDS"),
+    _Spec("meta", "texts", "record KEY=VALUE with the run, e.g. seed=0 or checkpoint=FILE (hashed)", "KEY=VALUE"),
     _Spec("device", "text", "device of learned metrics: cpu, cuda or cuda:N (default: cpu)", "DEVICE", default="cpu"),
+    _Spec(
+        "backend",
+        "text",
+        "which of a protocol's backends computes, e.g. paper or pillow (default: the published one, where it can run)",
+        "NAME",
+        default="auto",
+    ),
     _Spec("report", "path", "write report.json, junit.xml and per-method files into this folder", "DIR"),
     _Spec("json", "path", "write the JSON report to this file too", "FILE"),
     _Spec("golden", "path", "folder of golden numbers (default: golden/ in the root folder, if it exists)", "DIR"),

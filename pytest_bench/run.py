@@ -46,7 +46,7 @@ class Run:
         """Put the suite's modules beside what the session collects."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
-            report.result = [*report.result, *suite_modules(collector)]
+            report.result = [*report.result, *suite_modules(collector, bool(self._bench.discovery.curves))]
         return report
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -62,6 +62,8 @@ class Run:
         if "bench_invariant" in metafunc.fixturenames:
             pairs = discovery.invariants
             metafunc.parametrize("bench_invariant", pairs, ids=[f"{case.id}/{name}" for case, name in pairs])
+        if "bench_curve" in metafunc.fixturenames:
+            metafunc.parametrize("bench_curve", discovery.curves, ids=[group.id for group in discovery.curves])
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the items of the suite that the arguments name, where they name any."""

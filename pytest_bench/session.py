@@ -12,6 +12,7 @@ import pytest
 from pixelgate.aggregate import Aggregate, aggregate, bootstrap_settings
 from pixelgate.cache import ScoreCache, default_cache_folder
 from pixelgate.columns import Settings
+from pixelgate.curves import CurveGroup, aggregate_curve, grid_deviation
 from pixelgate.engine import Engine, Progress, usable_cores
 from pixelgate.errors import InputError, PixelgateError, Problem
 from pixelgate.invariants import Subject, check_invariant
@@ -24,6 +25,7 @@ from pytest_bench.discovery import Discovery, with_baselines
 from pytest_bench.golden import GoldenFolders, Verdict, compare
 from pytest_bench.options import Options
 from pytest_bench.report.failure import describe
+from pytest_bench.runs import manifest_problems, oracle_deviation, run_folders
 
 BENCH = pytest.StashKey["Bench"]()
 PAYLOAD = pytest.StashKey[dict[str, Any]]()
@@ -147,7 +149,7 @@ class Bench:
                 if other.track == case.track and other.id in self._expected and other.id not in self._scores
             ]
             scores = self.engine(case.track).score(case, ahead)
-            extra = self._bootstrap_deviations(case)
+            extra = [*self._bootstrap_deviations(case), *self._grid_deviations(case), *oracle_deviation(case)]
             self._scores[case.id] = replace(scores, deviations=(*scores.deviations, *extra))
         return self._scores[case.id]
 
@@ -174,9 +176,19 @@ class Bench:
             item.user_properties.append(("n", len(outcome.scores.samples)))
             item.user_properties.append(("golden", outcome.verdict.status))
 
+    def group_problems(self, group: Case) -> list[Problem]:
+        """What is wrong with the files of all cases of a (method, track)."""
+        members = self._members(group)
+        problems = [problem for case in members for problem in self.file_problems(case)]
+        return sorted({*problems, *(p for folder in run_folders(members) for p in manifest_problems(folder))})
+
+    def _members(self, group: Case) -> list[Case]:
+        return [case for case in self.discovery.cases if (case.method, case.track) == (group.method, group.track)]
+
     def file_problems(self, case: Case) -> list[Problem]:
         """What is wrong with the files of a case, without reading a picture."""
-        problems = check_files(case, self.discovery.tracks[case.track].samples)
+        suffixes = self.discovery.protocols[case.track].suffixes
+        problems = check_files(case, self.discovery.tracks[case.track].samples, suffixes)
         if self.options.allow_missing:
             problems = [problem for problem in problems if problem.rule != "missing-output"]
         return problems
@@ -190,11 +202,26 @@ class Bench:
             failures = [str(problem) for problem in error.problems]
         return "\n".join([f"{case.id}: the invariant {name!r} does not hold:", *failures]) if failures else ""
 
-    def check_summary(self, case: Case) -> str:
-        """What is missing from a case's row of the table; empty where it is complete."""
-        missing = [result for result in self._aggregates(case).values() if result.interval is None]
-        lines = [f"{result.metric}: no mean: {result.reason}" for result in missing]
-        return "\n".join([f"{case.id}: the row is not complete:", *lines]) if lines else ""
+    def check_summary(self, group: Case) -> str:
+        """What is missing from the rows of a (method, track); empty where they are complete."""
+        lines = []
+        for case in self._members(group):
+            missing = [result for result in self._aggregates(case).values() if result.interval is None]
+            lines += [f"{case.id}: {result.metric} has no mean: {result.reason}" for result in missing]
+        return "\n".join(["not complete:", *lines]) if lines else ""
+
+    def check_curve(self, group: CurveGroup) -> str:
+        """What is wrong with a curve; empty where nothing is."""
+        scores = {case.id: self.scores(case) for case in group.cases}
+        lines = []
+        for metric, result in aggregate_curve(group, scores, self._bootstrap(group.cases[0])[0]).items():
+            if result.curve is None:
+                lines.append(f"{metric}: no area: {result.reason}")
+                continue
+            means = [point.mean for point in result.curve.points]
+            if not min(means) - 1e-9 <= result.curve.area.mean <= max(means) + 1e-9:
+                lines.append(f"{metric}: the area {result.curve.area.mean!r} lies outside the curve's values")
+        return "\n".join([f"{group.id}: the curve is not complete:", *lines]) if lines else ""
 
     def _aggregates(self, case: Case) -> dict[str, Aggregate]:
         return aggregate(self.scores(case), self._bootstrap(case)[0])
@@ -205,6 +232,10 @@ class Bench:
 
     def _bootstrap_deviations(self, case: Case) -> list[Deviation]:
         return self._bootstrap(case)[1]
+
+    def _grid_deviations(self, case: Case) -> list[Deviation]:
+        groups = [group for group in self.discovery.curves if case in group.cases]
+        return [item for group in groups for item in grid_deviation(group, self.discovery.protocols[group.track])]
 
     def _tell(self, case_id: str, done: int, total: int, sample: str) -> None:
         if self.progress is not None:

@@ -12,10 +12,10 @@ from pixelgate.errors import PixelgateError
 from pixelgate.metrics.registry import register
 from pixelgate.protocols import register_protocol
 from pixelgate.tracks import register_track
-from pytest_bench import fixtures
+from pytest_bench import fixtures, golden, runs
 from pytest_bench.collector import PREFIX, SuiteCollection
 from pytest_bench.discovery import Discovery, discover
-from pytest_bench.golden import find_folders, forget
+from pytest_bench.golden import find_folders
 from pytest_bench.options import Options
 from pytest_bench.run import Run
 from pytest_bench.session import BENCH, Bench, threads_per_worker
@@ -27,7 +27,8 @@ def configure(config: pytest.Config, options: Options) -> None:
     Raises:
         pytest.UsageError: no case can be found, or a definition is wrong.
     """
-    forget()
+    golden.forget()
+    runs.forget()
     try:
         _register_definitions(config)
         discovery = discover(options)

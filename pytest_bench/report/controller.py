@@ -15,6 +15,7 @@ from pytest_bench.report.document import CaseResult, build_document, case_result
 from pytest_bench.report.results import ItemResult, from_report
 from pytest_bench.report.terminal import write_summary
 from pytest_bench.report.writing import write_all
+from pytest_bench.runs import checklist, run_folders
 from pytest_bench.session import Bench
 
 
@@ -49,6 +50,8 @@ class Controller:
             self._bench.prepare()
             self._bench.check_ready()
             read_tolerances(self._bench.folders.own, self._bench.folders.shipped)
+            for folder in run_folders(self._bench.discovery.cases):
+                checklist(folder, self._bench.options.meta)
         except PixelgateError as error:
             raise pytest.UsageError(str(error)) from None
 

@@ -9,12 +9,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pixelgate.aggregate import Aggregate, aggregate, bootstrap_settings
+from pixelgate.curves import CurveAggregate, CurveGroup, aggregate_curve, curve_to_json, grid_deviation
 from pixelgate.layout import Case
 from pixelgate.metrics.registry import get_metric
 from pixelgate.protocols import Protocol
 from pixelgate.results import library_versions, run_record, summary
 from pixelgate.scores import CaseScores
 from pytest_bench.report.results import ItemResult
+from pytest_bench.runs import checklist, run_folders
 from pytest_bench.session import Bench
 
 SCHEMA = "pixelgate-report-1"
@@ -64,6 +66,56 @@ def case_results(bench: Bench, items: Mapping[str, ItemResult]) -> list[CaseResu
     return sorted(results, key=lambda result: result.case)
 
 
+@dataclass(frozen=True)
+class CurveResult:
+    """One curve as the controller knows it.
+
+    Attributes:
+        group: the cases.
+        aggregates: metric id -> its curve.
+        clean: whether all of its cases may be ranked.
+    """
+
+    group: CurveGroup
+    aggregates: dict[str, CurveAggregate]
+    clean: bool
+
+
+def curve_results(bench: Bench, cases: Sequence[CaseResult]) -> list[CurveResult]:
+    """The curves of the selected cases, sorted."""
+    known = {result.case.id: result for result in cases}
+    results = []
+    for group in bench.discovery.curves:
+        own = [known[case.id] for case in group.cases if case.id in known]
+        if not own:
+            continue
+        scores = {result.case.id: result.scores for result in own if result.scores is not None}
+        protocol = bench.discovery.protocols[group.track]
+        bootstrap, _ = bootstrap_settings(protocol, bench.options.resamples, bench.options.seed)
+        aggregates = aggregate_curve(group, scores, bootstrap)
+        results.append(CurveResult(group, aggregates, all(result.clean for result in own)))
+    return results
+
+
+def curve_document(bench: Bench, result: CurveResult) -> dict[str, Any]:
+    """A curve's place in the report."""
+    protocol = bench.discovery.protocols[result.group.track]
+    known, missing = checklist(run_folders(result.group.cases)[0], bench.options.meta)
+    return {
+        "id": result.group.id,
+        "method": result.group.method,
+        "track": result.group.track,
+        "variant": result.group.variant,
+        "ratios": list(result.group.ratios),
+        "protocol_grid": not grid_deviation(result.group, protocol),
+        "backend": protocol.backend,
+        "ranked": result.clean,
+        "checklist": known,
+        "checklist_missing": missing,
+        "metrics": {metric: curve_to_json(aggregate) for metric, aggregate in result.aggregates.items()},
+    }
+
+
 def build_document(
     bench: Bench, cases: Sequence[CaseResult], items: Mapping[str, ItemResult], exit_status: int, start: float
 ) -> dict[str, Any]:
@@ -79,6 +131,7 @@ def build_document(
         "ignored_folders": list(bench.discovery.ignored),
         "tracks": [_track(bench, track_id) for track_id in sorted(bench.discovery.tracks)],
         "cases": [_case(bench, result) for result in cases],
+        "curves": [curve_document(bench, result) for result in curve_results(bench, cases)],
         "checks": [_check(item) for item in items.values() if item.kind != "case"],
         "not_selected": [case.id for case in bench.discovery.cases if case.id not in selected],
         "lost": [item.node_id for item in items.values() if item.outcome == "lost"],
@@ -94,6 +147,7 @@ def _track(bench: Bench, track_id: str) -> dict[str, Any]:
         "dataset": {"repository": getattr(data.track.source, "repository", None), "revision": data.revision},
         "samples": len(data.track.samples),
         "protocol": {"id": protocol.id, "version": protocol.version, "params_sha256": protocol.params_hash},
+        "backend": protocol.backend,
         "metrics": [_metric(protocol, entry.id) for entry in protocol.metrics],
     }
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from pixelgate.aggregate import Aggregate
 from pixelgate.records import Deviation
 from pixelgate.tables import Row, count_text, listed, table, track_line
 from pytest_bench.golden_update import Update
-from pytest_bench.report.document import CaseResult
+from pytest_bench.report.document import CaseResult, CurveResult, curve_results
+from pytest_bench.runs import checklist, run_folders
 from pytest_bench.session import Bench
 
 _LINES_SHOWN = 10
@@ -50,6 +52,7 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
         protocol,
         [Row(_label(result), result.aggregates, _remarks(result, bench.options.update_golden)) for result in ordered],
     )
+    lines += _areas(bench, cases)
     if baseline and not any(result.case.method == baseline for result in cases):
         lines.append(f"{baseline}: missing; {_why_missing(bench, track)}")
     deviations = [(result.case.method, item) for result in ordered for item in _deviations(result)]
@@ -57,6 +60,39 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
     notes = [(result.case.method, item) for result in ordered if result.scores for item in result.scores.notes]
     lines += listed("notes", notes, _LINES_SHOWN, "the JSON report")
     return lines
+
+
+def _areas(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
+    curves = curve_results(bench, cases)
+    if not curves:
+        return []
+    protocol = bench.discovery.protocols[cases[0].case.track]
+    rows = []
+    for result in sorted(curves, key=lambda result: (not result.clean, result.group)):
+        means = {
+            metric: Aggregate(metric, one.curve.area if one.curve else None, one.reason)
+            for metric, one in result.aggregates.items()
+        }
+        label = " ".join(part for part in (result.group.method, result.group.variant) if part)
+        rows.append(Row(label if result.clean else f"{label} †", means))
+    return [
+        "",
+        f"area under the curve over the hint ratio (backend: {protocol.backend})",
+        *table(protocol, rows),
+        *_checklists(bench, curves),
+    ]
+
+
+def _checklists(bench: Bench, curves: Sequence[CurveResult]) -> list[str]:
+    missing: dict[str, list[str]] = {}
+    for result in curves:
+        _, lacking = checklist(run_folders(result.group.cases)[0], bench.options.meta)
+        missing.setdefault(", ".join(lacking), []).append(result.group.id)
+    return [
+        f"reporting checklist of {', '.join(ids)}: missing {lacking} (--bench-meta KEY=VALUE or meta.yaml)"
+        for lacking, ids in missing.items()
+        if lacking
+    ]
 
 
 def _why_missing(bench: Bench, track: str) -> str:

@@ -12,9 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from pixelgate.curves import per_image_csv, per_ratio_csv
 from pixelgate.io.files import atomic_write
 from pixelgate.results import metrics_csv, summary, to_json, write_results
-from pytest_bench.report.document import CaseResult, run_json
+from pytest_bench.report.document import CaseResult, CurveResult, curve_document, curve_results, run_json
 from pytest_bench.session import Bench
 
 
@@ -48,6 +49,8 @@ def write_all(
         scored = [result for result in cases if result.scores is not None]
         for result in scored:
             _write_case(folder, bench, result)
+        for curve in curve_results(bench, cases):
+            _write_curve(folder, bench, curve)
         if junit := getattr(config.option, "xmlpath", None):
             written.append(str(junit))
         if scored:
@@ -71,6 +74,13 @@ def _write_case(folder: Path, bench: Bench, result: CaseResult) -> None:
     protocol = bench.discovery.protocols[result.case.track]
     content = summary(result.scores, protocol, result.aggregates)
     write_results(place, metrics_csv(result.scores), content, run_json(bench, result))
+
+
+def _write_curve(folder: Path, bench: Bench, result: CurveResult) -> None:
+    place = folder / result.group.track / result.group.method / result.group.variant
+    atomic_write(place / "per_ratio_summary.csv", per_ratio_csv(result.aggregates, result.group.ratios))
+    atomic_write(place / "areas.csv", per_image_csv(result.aggregates))
+    atomic_write(place / "curve.json", to_json(curve_document(bench, result)))
 
 
 def _add_junit_properties(config: pytest.Config, document: Mapping[str, Any]) -> None:

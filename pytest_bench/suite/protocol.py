@@ -10,7 +10,7 @@ from pytest_bench.session import Bench
 
 def test_files(bench: Bench, bench_group: Case) -> None:
     """Every output that the track asks for is there under its exact name, and no other picture is."""
-    problems = bench.file_problems(bench_group)
+    problems = bench.group_problems(bench_group)
     if problems:
         pytest.fail("\n".join(str(problem) for problem in problems), pytrace=False)
 

@@ -13,7 +13,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,8 @@ class Engine:
         if problems:
             raise InputError(problems)
         self._parallel = min(self.settings.runtime.threads or usable_cores(), _MOST_SAMPLES)
-        self._columns = bind_columns(protocol, self.settings)
+        chosen = self.settings.metrics or data.track.metrics
+        self._columns = bind_columns(protocol, replace(self.settings, metrics=chosen))
         # The reference gives the size in any case.
         self._references = sorted({REFERENCE, *(column.entry.against for column in self._columns)})
         absent = [name for name in self._references if name not in data.columns]
@@ -110,7 +111,11 @@ class Engine:
     @property
     def fingerprints(self) -> dict[str, dict[str, str]]:
         """Metric id -> backend, library versions, weights digest and source."""
-        return {column.entry.id: dict(column.scorer.fingerprint) for column in self._columns}
+        square = self._reader.fingerprint
+        return {
+            column.entry.id: {**column.scorer.fingerprint, **(square if column.metric.takes == "unit" else {})}
+            for column in self._columns
+        }
 
     def score(self, case: Case, ahead: Sequence[Case] = ()) -> CaseScores:
         """Score one case.
@@ -320,7 +325,9 @@ class Engine:
                 for sample in self.samples
                 if sample.id not in plan.outputs
             ]
-        left_out = [metric.id for metric in self.protocol.metrics if metric.id not in self.metrics]
+        # What the track itself leaves out is no choice of the run's.
+        wanted = self.data.track.metrics or [metric.id for metric in self.protocol.metrics]
+        left_out = [metric for metric in wanted if metric not in self.metrics]
         deviations += [
             Deviation(metric_id, "metric-left-out", "the run was asked to leave this metric out")
             for metric_id in left_out

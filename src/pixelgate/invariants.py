@@ -6,7 +6,9 @@ import csv
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pixelgate.aggregate import Bootstrap, aggregate
 from pixelgate.engine import Engine
@@ -16,6 +18,9 @@ from pixelgate.reading import Role
 from pixelgate.results import metrics_csv
 from pixelgate.scores import CaseScores, SampleScore
 from pixelgate.tracks import Sample
+
+if TYPE_CHECKING:
+    from pixelgate.hints import Hints
 
 # Means of the same numbers added in another order, and bounds of an interval over equal numbers, differ by
 # rounding alone; this is far above it and far below anything that a metric can show.
@@ -73,8 +78,12 @@ def _imperfect(subject: Subject, what: str, values: dict[str, float | None]) -> 
     return [
         f"{what}: {metric} is {values[metric]!r} and not {subject.perfect(metric)!r}"
         for metric in subject.of_reference()
-        if values[metric] != subject.perfect(metric)
+        if not _is_perfect(values[metric], subject.metric(metric))
     ]
+
+
+def _is_perfect(value: float | None, metric: Metric) -> bool:
+    return value is not None and abs(value - metric.perfect) <= metric.equal_slack
 
 
 def value_range(subject: Subject) -> list[str]:
@@ -160,6 +169,33 @@ def _same(noise: float, *values: float | None) -> bool:
     return max(numbers) - min(numbers) <= noise
 
 
+def hints_nested(subject: Subject) -> list[str]:
+    """The ground truth's hints: none at ratio 0, all at 1, and each ratio keeps what a smaller one keeps."""
+    rules = subject.engine.protocol.raw["hints"]
+    grid = [float(ratio) for ratio in subject.engine.protocol.raw["slices"]["grid"]]
+    reference = subject.sample(subject.smallest.sample).files["reference"]
+    hints = _hints(str(reference), rules["map_size"], rules["selection"], rules["tie_break"], rules["path_method"])
+    failures = []
+    for kind, all_of_them in (("scribble", hints.scribble_mask), ("dot", hints.dot_mask)):
+        masks = [hints.at_ratio(ratio, kind)[1] > 0 for ratio in grid]
+        if masks[0].any() or not (masks[-1] == (all_of_them > 0)).all():
+            failures.append(f"{reference.name}: {kind} hints are there at ratio 0, or not all are at ratio 1")
+        failures += [
+            f"{reference.name}: {kind} hints of ratio {low:g} are missing at {high:g}"
+            for low, high, fewer, more in zip(grid, grid[1:], masks, masks[1:], strict=False)
+            if (fewer & ~more).any()
+        ]
+    return failures
+
+
+@cache
+def _hints(file: str, size: int, order: str, tie_break: str, path_method: str) -> Hints:
+    # All ratios of all methods ask for the same picture's.
+    from pixelgate.hints import generate_hints
+
+    return generate_hints(Path(file), size, order=order, tie_break=tie_break, path_method=path_method)
+
+
 def _means(subject: Subject, scores: CaseScores) -> dict[str, float]:
     results = aggregate(_whole(scores), subject.bootstrap)
     return {metric: result.interval.mean for metric, result in results.items() if result.interval is not None}
@@ -178,6 +214,7 @@ _INVARIANTS: dict[str, Invariant] = {
     "sample-count": sample_count,
     "order-free": order_free,
     "repeatable": repeatable,
+    "hints-nested": hints_nested,
 }
 
 

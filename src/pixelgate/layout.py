@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pixelgate.errors import InputError, Problem
-from pixelgate.protocols import Protocol
+from pixelgate.protocols import Protocol, load_protocol
 from pixelgate.slices import find_slices, has_slices
+from pixelgate.tracks import load_track
 
 FULL = "full"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -103,6 +104,16 @@ def scan(
     if problems:
         raise InputError(problems)
     return Scan(_filtered(cases, tracks, methods, slices), tuple(ignored))
+
+
+def sliced_tracks(known: Iterable[str], data: Sequence[Path]) -> list[str]:
+    """Those of the known tracks whose protocol has slices.
+
+    Args:
+        known: track ids.
+        data: the user's data folders, for tracks of their own.
+    """
+    return [track for track in known if load_protocol(load_track(track, data).protocol).slices]
 
 
 def _own_folder(outputs: Path, tracks: Sequence[str], methods: Sequence[str]) -> Case:

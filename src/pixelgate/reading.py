@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import PIL
@@ -58,10 +59,12 @@ class Reader(Protocol):
     Attributes:
         suffixes: what the names of outputs may end in.
         key: what decides the pixels beside the file's bytes, in plain values.
+        fingerprint: what made the square that ``unit`` metrics take: the protocol's backend and its versions.
     """
 
     suffixes: tuple[str, ...]
     key: Any
+    fingerprint: Mapping[str, str]
 
     def reference(self, path: Path) -> Read:
         """Read one of the track's own files."""
@@ -79,6 +82,7 @@ class StrictPng:
     """
 
     suffixes: tuple[str, ...] = (".png",)
+    fingerprint: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, rules: Rules, allow_resize: bool) -> None:
         self._rules = rules
@@ -117,10 +121,13 @@ class AnySquare:
     """
 
     def __init__(self, rules: Rules) -> None:
+        from pixelgate.io.square import fingerprint
+
         size: Mapping[str, Any] = rules.size
-        self.suffixes = tuple(rules.decoding["suffixes"])
+        self.suffixes = rules.suffixes
         self._backend, self._side = str(size["backend"]), int(size["side"])
-        self.key = [dict(rules.decoding), dict(size), f"pillow {PIL.__version__}"]
+        self.fingerprint: Mapping[str, str] = {"protocol_backend": self._backend, **fingerprint(self._backend)}  # type: ignore[arg-type]
+        self.key = [dict(rules.decoding), dict(size), f"pillow {PIL.__version__}", dict(self.fingerprint)]
 
     def reference(self, path: Path) -> Read:
         """See `Reader.reference`."""

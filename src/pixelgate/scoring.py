@@ -13,9 +13,9 @@ from pixelgate.cache import ScoreCache, default_cache_folder
 from pixelgate.columns import Settings
 from pixelgate.engine import Engine, Progress
 from pixelgate.errors import InputError, TrackError
-from pixelgate.layout import Case, add_baselines, scan
+from pixelgate.layout import Case, add_baselines, scan, sliced_tracks
 from pixelgate.metrics.registry import Runtime
-from pixelgate.protocols import load_protocol
+from pixelgate.protocols import choose_backend, load_protocol
 from pixelgate.scores import CaseScores
 from pixelgate.tracks import available_tracks, load_track, locate
 
@@ -36,6 +36,7 @@ def score(
     allow_missing: bool = False,
     allow_resize: bool = False,
     baseline: bool = True,
+    backend: str = "auto",
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Score a folder of outputs under the protocol of their track.
@@ -55,6 +56,7 @@ def score(
         allow_missing: score incomplete outputs over the samples that are there.
         allow_resize: resize outputs of another size to the reference's.
         baseline: add the protocol's baseline (the content pictures, unchanged) where nobody wrote it.
+        backend: which of the protocol's backends computes; ``auto`` takes the published one where it can run.
         progress: called with (case id, samples done, samples in all, sample id).
 
     Returns:
@@ -74,7 +76,7 @@ def score(
     store = ScoreCache(_cache_folder(cache))
     try:
         names = sorted({case.track for case in cases})
-        engines = {name: make_engine(name, folders, settings, store, progress) for name in names}
+        engines = {name: make_engine(name, folders, settings, store, progress, backend) for name in names}
         if baseline:
             cases = with_baselines(cases, engines, () if own_folder or not method else (method,))
         scored = score_cases(cases, engines)
@@ -146,11 +148,13 @@ def find_cases(
         InputError: the folder is missing, or names in it break the layout.
         TrackError: nothing is there to score.
     """
+    known = available_tracks(data)
     found = scan(
         outputs,
-        available_tracks(data),
+        known,
         tracks=(track,) if track else (),
         methods=(method,) if method else (),
+        sliced=sliced_tracks(known, data),
     )
     if not found.cases:
         raise TrackError(
@@ -161,7 +165,12 @@ def find_cases(
 
 
 def make_engine(
-    track_id: str, data: Sequence[Path], settings: Settings, cache: ScoreCache, progress: Progress | None = None
+    track_id: str,
+    data: Sequence[Path],
+    settings: Settings,
+    cache: ScoreCache,
+    progress: Progress | None = None,
+    backend: str = "auto",
 ) -> Engine:
     """The engine of a track: its files found (or built, for a track that is made here), its protocol loaded.
 
@@ -169,13 +178,15 @@ def make_engine(
         track_id: the track.
         data: folders with tracks' data or a ``track.yaml``.
         settings, cache, progress: as for `Engine`.
+        backend: as for `score`.
 
     Raises:
         TrackError: no such track, or its data are not at hand.
         InputError, MissingExtra, WeightsError, ProtocolError: as `Engine`.
     """
     track = load_track(track_id, data)
-    return Engine(locate(track, data), load_protocol(track.protocol), settings, cache, progress)
+    protocol = choose_backend(load_protocol(track.protocol), backend)
+    return Engine(locate(track, data), protocol, settings, cache, progress)
 
 
 def with_baselines(cases: Sequence[Case], engines: Mapping[str, Engine], methods: Sequence[str] = ()) -> list[Case]:

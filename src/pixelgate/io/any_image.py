@@ -120,7 +120,8 @@ def as_rgb8(array: object, name: str = "picture") -> NDArray[np.uint8]:
     values = _as_uint8(array, name)
     if values.ndim == 2:
         values = values[..., np.newaxis]
-    values = np.repeat(values, 3, axis=2) if values.shape[2] == 1 else values[..., :3]
+    if values.shape[2] != 3:
+        values = np.repeat(values, 3, axis=2) if values.shape[2] == 1 else values[..., :3]
     return np.ascontiguousarray(values)
 
 

@@ -87,7 +87,7 @@ def _with_torchvision(picture: NDArray[np.uint8], side: int, threads: int | None
     with computing(torch.device("cpu"), threads):
         # A copy where it is write-protected, because torch warns about such arrays.
         values = torch.from_numpy(picture if picture.flags.writeable else picture.copy())
-        signal = values.permute(2, 0, 1).float() / 255.0
+        signal = values.permute(2, 0, 1).float().div_(255.0)
         resized = functional.resize(signal, [side, side], antialias=True)
         return np.ascontiguousarray(resized.permute(1, 2, 0).numpy())
 
@@ -95,7 +95,8 @@ def _with_torchvision(picture: NDArray[np.uint8], side: int, threads: int | None
 def _with_pillow(picture: NDArray[np.uint8], side: int) -> NDArray[np.float32]:
     square = np.empty((side, side, 3), dtype=np.float32)
     for channel in range(3):
-        values = picture[..., channel].astype(np.float32) / np.float32(255.0)
+        values = picture[..., channel].astype(np.float32)
+        values /= np.float32(255.0)
         resized = Image.fromarray(values).resize((side, side), Image.Resampling.BILINEAR)
         square[..., channel] = np.asarray(resized)
     return square

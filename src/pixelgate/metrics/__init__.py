@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pixelgate.metrics import features as _features  # noqa: F401  (registers its metrics)
 from pixelgate.metrics.delta_e import delta_e_2000
 from pixelgate.metrics.histogram import histogram_correlation
 from pixelgate.metrics.lpips import lpips
 from pixelgate.metrics.psnr import psnr
 from pixelgate.metrics.registry import Image, Measurement, Metric, Runtime, Scorer, all_metrics, get_metric, register
 from pixelgate.metrics.ssim import ssim
+from pixelgate.metrics.unit_delta_e import unit_delta_e
+from pixelgate.metrics.unit_error import unit_mae, unit_mse, unit_psnr
+from pixelgate.metrics.unit_lpips import unit_lpips
+from pixelgate.metrics.unit_ms_ssim import unit_ms_ssim
+from pixelgate.metrics.unit_ssim import unit_ssim_skimage, unit_ssim_torchmetrics
 
 __all__ = [
     "Image",
@@ -23,4 +29,12 @@ __all__ = [
     "psnr",
     "register",
     "ssim",
+    "unit_delta_e",
+    "unit_lpips",
+    "unit_mae",
+    "unit_ms_ssim",
+    "unit_mse",
+    "unit_psnr",
+    "unit_ssim_skimage",
+    "unit_ssim_torchmetrics",
 ]

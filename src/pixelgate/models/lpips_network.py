@@ -32,6 +32,9 @@ VERSION = "0.1.4"
 HEADS_DIGEST = "df73285e35b22355a2df87cdb6b70b343713b667eddbda73e1977e0c860835c0"
 """sha256 of ``lpips/weights/v0.1/alex.pth`` in the release 0.1.4 on PyPI."""
 
+Signal = NDArray[np.uint8] | NDArray[np.float32]
+"""A picture, height x width x 3: uint8 from 0 to 255, or float32 from 0 to 1. Both are brought to -1 to 1."""
+
 _PIP = "pip install 'pixelgate[perceptual]'"
 _EPSILON = 1e-10  # added to each feature vector's norm, as in lpips.normalize_tensor
 # On a CPU a level is worked on in up to four pieces of at least so many values (8 MB), which bounds the scratch
@@ -79,11 +82,11 @@ class LpipsNetwork:
         # In evaluation mode a head is its 1x1 convolution alone: one weight a channel.
         self._heads = [head.model[-1].weight.flatten().contiguous() for head in network.lins]
 
-    def prepare(self, reference: NDArray[np.uint8], threads: int | None = None) -> Prepared:
+    def prepare(self, reference: Signal, threads: int | None = None) -> Prepared:
         """Compute the reference's side once.
 
         Args:
-            reference: height x width x 3, uint8, both sides at least 31 pixels.
+            reference: height x width x 3, uint8 from 0 to 255 or float32 from 0 to 1, both sides at least 31 pixels.
             threads: CPU threads, as `Runtime.threads`.
         """
         import torch
@@ -97,7 +100,7 @@ class LpipsNetwork:
                 levels.append(unit)
         return Prepared(reference.shape[0], reference.shape[1], tuple(levels))
 
-    def compare(self, output: NDArray[np.uint8], prepared: Prepared, threads: int | None = None) -> float:
+    def compare(self, output: Signal, prepared: Prepared, threads: int | None = None) -> float:
         """The distance of an output of the same size to a prepared reference; 0.0 exactly for the same picture."""
         import torch
 
@@ -108,12 +111,13 @@ class LpipsNetwork:
                 total += self._distance(rows, reference, head)
             return float(total)
 
-    def _features(self, image: NDArray[np.uint8]) -> Iterator[torch.Tensor]:
+    def _features(self, image: Signal) -> Iterator[torch.Tensor]:
         import torch
 
         # A copy, because torch warns about arrays that are write-protected.
         pixels = torch.from_numpy(np.array(image)).to(self.device).to(torch.float32)
-        signal = pixels.div_(127.5).sub_(1.0).permute(2, 0, 1).unsqueeze(0)
+        scaled = pixels.div_(127.5) if image.dtype == np.uint8 else pixels.mul_(2.0)
+        signal = scaled.sub_(1.0).permute(2, 0, 1).unsqueeze(0)
         signal = self._network.scaling_layer(signal)
         for layer in self._slices:
             signal = layer(signal)

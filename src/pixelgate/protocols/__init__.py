@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pixelgate.protocols.backend import choose_backend
 from pixelgate.protocols.protocol import (
     Protocol,
     ProtocolMetric,
@@ -15,6 +16,7 @@ __all__ = [
     "Protocol",
     "ProtocolMetric",
     "available_protocols",
+    "choose_backend",
     "load_protocol",
     "parse_protocol",
     "register_protocol",

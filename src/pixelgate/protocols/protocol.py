@@ -101,6 +101,11 @@ class Protocol:
         return parse_entries(self.raw, f"{self.id}.yaml", backend)
 
     @property
+    def suffixes(self) -> tuple[str, ...]:
+        """What the names of outputs may end in."""
+        return tuple(self.decoding.get("suffixes", (".png",)))
+
+    @property
     def aggregation(self) -> Mapping[str, Any]:
         """Centre, order and interval."""
         return self._mapping("aggregation")

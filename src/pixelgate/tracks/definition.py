@@ -12,7 +12,7 @@ from pixelgate.tracks.reading import Faults, known_keys, mapping_at, read_mappin
 from pixelgate.tracks.samples import Samples, read_samples
 from pixelgate.tracks.track import REFERENCE, BuiltSource, HubSource, LocalSource, Source, Track
 
-_KEYS = ("id", "title", "protocol", "samples", "columns", "optional", "source")
+_KEYS = ("id", "title", "protocol", "samples", "columns", "optional", "metrics", "source")
 _HUB_KEYS = ("hub", "kind", "revision", "layouts", "shards", "licence")
 _BUILT_KEYS = ("built", "version", "extra")
 
@@ -31,7 +31,7 @@ def read_track(path: Path) -> Track:
     """Read a track from its YAML.
 
     The keys are ``id``, ``protocol``, ``samples`` and ``columns``, and, where wanted, ``title``,
-    ``optional`` and ``source``. Without ``source`` the files lie in the folder of the YAML itself, and
+    ``optional``, ``metrics`` and ``source``. Without ``source`` the files lie in the folder of the YAML itself, and
     samples may be discovered there.
 
     Args:
@@ -50,6 +50,7 @@ def read_track(path: Path) -> Track:
     draft.columns = _read_columns(draft)
     samples = _read_samples(draft, source)
     optional = _read_optional(draft)
+    metrics = _read_metrics(draft)
     _check_protocol(draft, protocol, optional)
     draft.faults.check()
     return Track(
@@ -60,6 +61,7 @@ def read_track(path: Path) -> Track:
         columns=draft.columns,
         source=source,
         optional=optional,
+        metrics=metrics,
         numbers=samples.numbers,
         discovered=samples.discovered,
         file=path,
@@ -105,6 +107,16 @@ def _read_samples(draft: _Draft, source: Source) -> Samples:
         mend = "Number them, e.g. samples: {id: 'shot-{n:03d}', first: 1, last: 50}; or use {id} in the columns."
         draft.faults.add("samples", "have no numbers, and a column uses {n}", mend)
     return samples
+
+
+def _read_metrics(draft: _Draft) -> tuple[str, ...]:
+    value = draft.raw.get("metrics", [])
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        draft.faults.add(
+            "metrics", f"must be a list of metric ids; it is {value!r}", "Write, e.g., metrics: [mse, psnr]."
+        )
+        return ()
+    return tuple(value)
 
 
 def _read_optional(draft: _Draft) -> frozenset[str]:

@@ -87,6 +87,7 @@ class Track:
         columns: column -> file pattern, relative to the data set's folder, with ``{id}`` or ``{n}``.
         source: where the files come from.
         optional: columns whose files may be missing as a whole, such as the content of a fetched track.
+        metrics: the protocol's metrics that this track is scored with unless a run asks for others; empty for all.
         numbers: sample id -> the number that ``{n}`` stands for; empty where ids have none.
         discovered: whether the samples were read from the reference folder.
         file: the YAML that defines the track, for messages; None for one made in code.
@@ -99,6 +100,7 @@ class Track:
     columns: Mapping[str, str]
     source: Source
     optional: frozenset[str] = frozenset()
+    metrics: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
     discovered: bool = False
     file: Path | None = field(default=None, compare=False)
