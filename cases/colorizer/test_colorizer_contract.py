@@ -153,11 +153,6 @@ def test_what_the_function_raises_comes_through_with_the_place():
 def test_bgr_turns_every_array():
     truth = picture(3)
     seen = {}
-
-    def model(sample):
-        seen[sample["channel"]] = sample
-        return sample["ground_truth"].copy()
-
     for order in ("rgb", "bgr"):
         given = truth if order == "rgb" else truth[..., ::-1]
 

@@ -55,7 +55,10 @@ def test_resampling_by_area_is_opencvs():
             height, width = new_height * factors[0], new_width * factors[1]
         values = generator.integers(0, 256, size=(height, width), dtype=np.uint8)
         expected = cv2.resize(values, (int(new_width), int(new_height)), interpolation=cv2.INTER_AREA)
-        assert np.array_equal(area_resize(values, int(new_height), int(new_width)), expected), (values.shape, expected.shape)
+        assert np.array_equal(area_resize(values, int(new_height), int(new_width)), expected), (
+            values.shape,
+            expected.shape,
+        )
         kinds.add((bool(height < new_height or width < new_width), bool(height % new_height or width % new_width)))
     assert len(kinds) == 4 or (False, True) in kinds
 

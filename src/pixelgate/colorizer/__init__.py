@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pixelgate.colorizer.baseline import hint_fill_colorizer, plain_colorizer, spread_colorizer
+from pixelgate.colorizer.canny import canny_line_art
 from pixelgate.colorizer.evaluate import evaluate_colorizer
 from pixelgate.colorizer.manifest import (
     Manifest,
@@ -21,6 +22,7 @@ __all__ = [
     "ColorizerError",
     "ColorizerResult",
     "Manifest",
+    "canny_line_art",
     "check",
     "check_ground_truths",
     "check_layout",

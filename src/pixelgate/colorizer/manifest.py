@@ -155,14 +155,14 @@ def check_layout(manifest: Manifest, folder: Path | str) -> list[Problem]:
     problems += [_extra_ratio(folder / name) for name in on_disk - manifest.dirs.keys()]
     for directory in manifest.dirs:
         place = folder / directory
-        if not place.is_dir():
-            problems.append(_missing_ratio(place))
-            continue
-        present = {entry.name for entry in place.iterdir() if entry.is_file() and _is_picture(entry.name)}
         # What an unfinished run has not written yet is said once, above.
         expected = set(manifest.names) if manifest.state == COMPLETE else set(manifest.predictions.get(directory, {}))
-        problems += [_missing(place / name) for name in expected - present]
-        problems += [_extra(place / name) for name in present - set(manifest.names)]
+        if expected and not place.is_dir():
+            problems.append(_missing_ratio(place))
+        elif place.is_dir():
+            present = {entry.name for entry in place.iterdir() if entry.is_file() and _is_picture(entry.name)}
+            problems += [_missing(place / name) for name in expected - present]
+            problems += [_extra(place / name) for name in present - set(manifest.names)]
     return sorted(problems)
 
 

@@ -25,6 +25,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _MARKERS = "osD^vPX"
 _COLUMNS = 3
 _GREY = "#555555"
+_BAND = 0.13
 
 
 def plot_curves(
@@ -80,10 +81,21 @@ def _figure(
     for place in range(len(metrics), rows * columns):
         grid[place // columns][place % columns].set_visible(False)
     figure.supxlabel("share of regions with a hint", fontsize="medium")
-    handles, labels = grid[0][0].get_legend_handles_labels()
-    if any(labels):
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 4), frameon=False)
-    if title:
+    handles = {
+        label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if handles:
+        # The legend carries the title: two things above the panels would lie on each other.
+        figure.legend(
+            list(handles.values()),
+            list(handles),
+            loc="outside upper center",
+            ncols=min(len(handles), 4),
+            frameon=False,
+            title=title or None,
+            title_fontsize="large",
+        )
+    elif title:
         figure.suptitle(title, fontsize="large")
     return figure
 
@@ -108,10 +120,11 @@ def _panel(axes: Any, metric: str, curves: Mapping[str, Curves], rules: Protocol
         bounds = [(point.low, point.high) for point in curve.points]
         if all(low is not None for low, _ in bounds):
             low, high = zip(*bounds, strict=True)
-            axes.fill_between(curve.ratios, low, high, color=colour, alpha=0.18, linewidth=0)
+            axes.fill_between(curve.ratios, low, high, color=colour, alpha=_BAND, linewidth=0)
+            for edge in (low, high):
+                axes.plot(curve.ratios, edge, color=colour, alpha=0.5, linewidth=0.5)
     axes.set_title(_heading(metric, rules), fontsize="medium")
-    axes.set_xlim(0, 1)
-    axes.margins(x=0.02)
+    axes.set_xlim(-0.02, 1.02)
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.tick_params(labelsize="small", colors=_GREY)
     for side in ("top", "right"):

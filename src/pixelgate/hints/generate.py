@@ -44,8 +44,7 @@ def generate_hints(
     is the same on every machine, bit for bit.
 
     Args:
-        path_or_array: a picture file, turned upright as its EXIF data say; or an array, height x width (x 1, 3 or 4),
-            RGB: uint8, or floats from 0 to 1.
+        path_or_array: a picture file, turned upright as its EXIF data say; or an RGB array as `as_rgb8` takes it.
         size: the side of the maps in pixels.
         segmenter: ``felzenszwalb`` (the paper's), ``slic`` or ``quickshift``.
         region_map: regions from elsewhere instead of a segmenter: a picture or an array of colours (RGB) or of whole
@@ -62,10 +61,7 @@ def generate_hints(
 
     Source: Hint-AUC (hintauc 0.3.3), with a stable edge order in the segmentation.
     """
-    check_choice("path method", path_method, PATH_METHODS)
-    check_choice("dot method", dot_method, dots.METHODS)
-    check_choice("order", order, ORDERS)
-    check_choice("tie-break", tie_break, TIE_BREAKS)
+    _check_choices(path_method, dot_method, order, tie_break)
     _check_size(size)
     picture, notes = _picture(path_or_array)
     if region_map is None:
@@ -74,16 +70,19 @@ def generate_hints(
         found = f"a region map is given, and the segmenter's {', '.join(sorted(segmenter_options))} too."
         raise InputError(Problem("", "segmenter-option", found, "Give one or the other."))
     else:
-        ids = given_ids(region_map)
+        ids, segmenter = given_ids(region_map), "region map"
     hints = _hints(bilinear(picture, size, size), nearest(ids, size, size), path_method, dot_method)
-    settings = (
-        ("segmenter", "region map" if region_map is not None else segmenter),
-        *((name, repr(value)) for name, value in sorted(segmenter_options.items())),
-        ("path_method", path_method),
-        ("dot_method", dot_method),
-        ("maps", "generated"),
-    )
-    return dataclasses.replace(hints, settings=settings, order=order, tie_break=tie_break, notes=(*notes, *hints.notes))
+    options = tuple((name, repr(value)) for name, value in sorted(segmenter_options.items()))
+    methods = (("path_method", path_method), ("dot_method", dot_method), ("maps", "generated"))
+    settings = (("segmenter", segmenter), *options, *methods)
+    return dataclasses.replace(hints, settings=settings, order=order, tie_break=tie_break, notes=notes + hints.notes)
+
+
+def _check_choices(path_method: str, dot_method: str, order: str, tie_break: str) -> None:
+    check_choice("path method", path_method, PATH_METHODS)
+    check_choice("dot method", dot_method, dots.METHODS)
+    check_choice("order", order, ORDERS)
+    check_choice("tie-break", tie_break, TIE_BREAKS)
 
 
 def _check_size(size: int) -> None:
