@@ -31,7 +31,7 @@ id: bench
 title: benchmark
 protocol: pstbench
 samples: "{id}.png"
-columns: {content: content/{id}.png, style: style/{id}.png, reference: gt/{id}.png}
+columns: {content: "content/{id}.png", style: "style/{id}.png", reference: "gt/{id}.png"}
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import partial
 
 import numpy as np
@@ -216,7 +217,7 @@ def test_stored_maps_stand_in_for_new_ones(tmp_path):
     hints = generate_hints(picture(1), dot_method="mean")
     save_maps(hints, tmp_path / "000000")
     stored = run(paste, [(line_art(), picture(1))], stored_maps=tmp_path)
-    assert stored.protocol["maps"] == "stored"
+    assert stored.protocol["hint_maps"] == "stored"
     assert stored.protocol["path_method"] is None
     assert not any("stored" in text for text in stored.protocol["departures"])
     assert any("stored" in text for text in run(paste).protocol["departures"])
@@ -292,3 +293,10 @@ def test_what_the_checklist_asks_for_is_named():
     assert record["meta"] == {"checkpoint": "sha256:0", "seed": "3"}
     assert record["not_stated"] == ["split", "line_art_source"]
     assert not record["paper_grid"]
+
+
+def test_a_checkpoint_is_hashed(tmp_path):
+    (tmp_path / "model.pt").write_bytes(b"weights")
+    digest = hashlib.sha256(b"weights").hexdigest()
+    record = run(paste, meta={"checkpoint": tmp_path / "model.pt"}).protocol
+    assert record["meta"] == {"checkpoint": f"model.pt sha256:{digest}"}

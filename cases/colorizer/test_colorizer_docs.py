@@ -26,7 +26,8 @@ def test_the_worked_example_runs(tmp_path):
     lines = done.stdout.splitlines()
     assert [line.split(":")[0] for line in lines[:3]] == ["mse", "psnr", "ssim"]
     assert "['checkpoint', 'seed', 'split']" in lines
-    assert Image.open(tmp_path / "curves.png").width > 1000
+    with Image.open(tmp_path / "curves.png") as picture:
+        assert picture.width > 1000
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "curves.png", "curves.svg", "example.py", "outputs", "result.json"
     ]  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from colorizer_tools import paste, picture, rules, samples
@@ -112,3 +114,10 @@ def test_directories_that_are_no_ratios_are_not_the_runs_business(reference):
     assert [(p.rule, p.file) for p in check(read_manifest(reference), reference)] == [
         ("extra-ratio", str(reference / "2"))
     ]
+
+
+def test_reading_a_manifest_loads_nothing_heavy():
+    heavy = ("torch", "lpips", "numba", "skimage", "pandas", "scipy", "matplotlib")
+    script = f"import pixelgate.colorizer.manifest, sys; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[]", done.stderr

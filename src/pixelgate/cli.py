@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from pixelgate import __version__
-from pixelgate.commands import cache, data, demo, doctor, metrics, protocols, score, tracks, weights
+from pixelgate.commands import cache, data, demo, doctor, hints, metrics, protocols, score, tracks, weights
 from pixelgate.commands.arguments import Parser
 from pixelgate.commands.console import error_lines, print_errors
 from pixelgate.errors import PixelgateError
@@ -36,7 +36,7 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"pixelgate {__version__}")
     parser.set_defaults(own_options={})
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in (score, demo, data, weights, tracks, protocols, metrics, cache, doctor):
+    for module in (score, demo, hints, data, weights, tracks, protocols, metrics, cache, doctor):
         module.add(commands)
     return parser
 
@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
 def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
     # All behind `--` is pytest's. It is cut off here: argparse's own rules for it differ between Python versions.
     ours, rest = list(argv), []
-    if ours[:1] == ["demo"] and "--" in ours:
+    if (ours[:1] == ["demo"] or ours[:2] == ["hints", "demo"]) and "--" in ours:
         cut = ours.index("--")
         ours, rest = ours[:cut], ours[cut + 1 :]
     args = parser.parse_args(ours)

@@ -75,6 +75,7 @@ class Choices:
         use_manifest: follow the manifest of a run, where the predictions have one.
         variant: hint type and line-art source, where the folder holds several.
         limit: take the first so many images; 0 takes all.
+        name: the method's name; None takes the folder's.
     """
 
     pairing: str = "name"
@@ -82,6 +83,7 @@ class Choices:
     use_manifest: bool = True
     variant: str | None = None
     limit: int = 0
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def pair_folders(predictions: Path, truths: Path, protocol: Protocol, choices: C
         notes += more
     else:
         references, problems = _by_name(files)
-    cases = _cases(predictions, truths, slices)
+    cases = _cases(chosen.name or predictions.resolve().name or "predictions", truths, slices)
     problems += _file_problems(cases, references, protocol.suffixes, recorded=manifest is not None)
     tolerated = _TOLERATED if chosen.allow_missing else frozenset()
     serious = {problem for problem in problems if problem.rule not in tolerated}
@@ -286,8 +288,8 @@ def _unhashed(predictions: Path) -> Note:
     return Note(str(predictions), "no-hashes", "its manifest has no hashes, so edited files cannot be noticed.")
 
 
-def _cases(predictions: Path, truths: Path, slices: Sequence[Slice]) -> tuple[Case, ...]:
-    method, track = predictions.resolve().name or "predictions", truths.resolve().name or "images"
+def _cases(method: str, truths: Path, slices: Sequence[Slice]) -> tuple[Case, ...]:
+    track = truths.resolve().name or "images"
     folders = tuple(str(one.folder) for one in slices)
     return tuple(Case(method, track, one.name, one.folder, siblings=folders) for one in slices)
 

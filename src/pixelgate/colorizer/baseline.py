@@ -72,36 +72,36 @@ def spread_colorizer(sample: Mapping[str, Any]) -> Picture:
     Returns:
         uint8, height x width x 3, times line art / 255.
     """
-    line_art, filled = sample["line_art"], sample["hint_mask"] > 0
-    if not filled.any():
+    line_art, hinted = sample["line_art"], sample["hint_mask"] > 0
+    if not hinted.any():
         return plain_colorizer(sample)
-    colour = np.where(filled[..., np.newaxis], sample["hint_color"], CANVAS)
+    height, width = line_art.shape
+    # A frame of pixels that are never open, so that no step leaves the picture.
+    places = np.arange((height + 2) * (width + 2)).reshape(height + 2, width + 2)
+    origin = np.where(np.pad(hinted, 1), places, -1).reshape(-1)
     for open_to_all in (False, True):
-        colour, filled = _spread(colour, filled, (line_art >= _DARK) | open_to_all)
-    return _inked(colour, line_art)
+        _spread(origin, np.pad((line_art >= _DARK) | open_to_all, 1).reshape(-1), width + 2)
+    colour = np.pad(sample["hint_color"], ((1, 1), (1, 1), (0, 0))).reshape(-1, 3)
+    return _inked(colour[origin.reshape(height + 2, width + 2)[1:-1, 1:-1]], line_art)
 
 
-def _spread(
-    colour: NDArray[Any], filled: NDArray[np.bool_], allowed: NDArray[np.bool_]
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    while True:
-        wide, known = np.pad(colour, ((1, 1), (1, 1), (0, 0))), np.pad(filled, 1)
-        rest = allowed & ~filled
-        before = np.count_nonzero(rest)
-        for rows, columns in ((slice(-2), slice(1, -1)), (slice(1, -1), slice(-2))):
-            colour, rest = _take(colour, rest, wide[rows, columns], known[rows, columns])
-        for rows, columns in ((slice(1, -1), slice(2, None)), (slice(2, None), slice(1, -1))):
-            colour, rest = _take(colour, rest, wide[rows, columns], known[rows, columns])
-        filled = filled | (allowed & ~rest)
-        if np.count_nonzero(rest) == before:
-            return colour, filled
+def _spread(origin: NDArray[np.int64], allowed: NDArray[np.bool_], row: int) -> None:
+    """Give every allowed pixel that can be reached the origin of a neighbour's colour, in place.
 
-
-def _take(
-    colour: NDArray[Any], rest: NDArray[np.bool_], neighbour: NDArray[Any], known: NDArray[np.bool_]
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    takes = rest & known
-    return np.where(takes[..., np.newaxis], neighbour, colour), rest & ~takes
+    Args:
+        origin: for each pixel the place its colour comes from, -1 where it has none.
+        allowed: pixels that may take a colour.
+        row: pixels in a row.
+    """
+    directions = (-row, -1, 1, row)
+    front = np.flatnonzero(origin >= 0)
+    while front.size:
+        near = np.unique(np.concatenate([front - direction for direction in directions]))
+        near = near[allowed[near] & (origin[near] < 0)]
+        # All neighbours are looked at before any pixel of this step takes a colour; the first that has one wins.
+        sources = np.stack([origin[near + direction] for direction in directions])
+        origin[near] = sources[(sources >= 0).argmax(axis=0), np.arange(near.size)]
+        front = near
 
 
 def _inked(colour: NDArray[Any], line_art: Picture) -> Picture:

@@ -36,6 +36,12 @@ EXPECTED = {
 }
 """Pixel digest of every file that `build` writes, by its path below the track's folder."""
 
+_META = {
+    "checkpoint": "none, computed",
+    "line_art_source": "Canny edges of the ground truth, thresholds 50 and 150",
+    "seed": "none, deterministic",
+    "split": TRACK,
+}
 _SIDE = 128
 # Top, bottom, left, right of each rectangle, for a side of 128.
 _RECTANGLES = ((10, 60, 10, 70), (70, 120, 20, 60), (30, 100, 80, 120))
@@ -140,6 +146,7 @@ def make_outputs(
             save_dir=folder,
             oracle=method.oracle,
             overwrite=overwrite,
+            meta=_META,
             progress=_part(progress, method.name, place, len(methods)),
         )
         folders.append(folder)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pixelgate.colorizer.folder import RunFolder
-from pixelgate.colorizer.record import Choices, hint_counts, protocol_for, record, region_counts
+from pixelgate.colorizer.record import Choices, hint_counts, protocol_for, record, region_counts, stated
 from pixelgate.colorizer.result import ColorizerResult
 from pixelgate.colorizer.sample import Colorizer, ColorizerError, Pair, PictureSource, Sample, pairs
 from pixelgate.columns import Column, Settings, bind_columns
@@ -58,7 +58,7 @@ def evaluate_colorizer(
     stored_maps: Path | str | None = None,
     channel_order: str = "rgb",
     overwrite: bool = False,
-    meta: Mapping[str, str] | None = None,
+    meta: Mapping[str, object] | None = None,
     runtime: Runtime | None = None,
     progress: Progress | None = None,
 ) -> ColorizerResult:
@@ -82,7 +82,8 @@ def evaluate_colorizer(
         channel_order: ``rgb`` or ``bgr``, of all arrays given, handed out and taken back, those of an oracle's hints
             included; files and saved predictions are what they are.
         overwrite: remove an earlier run's predictions from `save_dir`.
-        meta: what the reporting checklist asks for: ``checkpoint``, ``seed``, ``split``, ``line_art_source``, ...
+        meta: what the reporting checklist asks for: ``checkpoint`` (a file is hashed), ``seed``, ``split``,
+            ``line_art_source``, and what else should stand in the record.
         runtime: device, weights and threads of learned metrics.
         progress: see `Progress`.
 
@@ -104,7 +105,7 @@ def evaluate_colorizer(
         oracle=oracle,
         channel_order=channel_order,
         stored_maps=None if stored_maps is None else Path(stored_maps),
-        meta={str(key): str(value) for key, value in (meta or {}).items()},
+        meta=stated(meta or {}),
     )
     choices.check()
     scoring = Scoring.start(backend, metrics, runtime)

@@ -87,8 +87,8 @@ class Choices:
             "order": self.order,
             "oracle": self.oracle,
             "channel_order": self.channel_order,
-            "maps": "stored" if stored else "generated",
-            **({"maps_sha256": self._maps_digest(pairs)} if stored else {}),
+            "hint_maps": "stored" if stored else "generated",
+            **({"hint_maps_sha256": self._maps_digest(pairs)} if stored else {}),
             "protocol": PROTOCOL,
             "pixelgate": library_versions()["pixelgate"],
             "model": model,
@@ -121,6 +121,15 @@ def protocol_for(backend: str) -> Protocol:
         MissingExtra: ``paper`` without its packages.
     """
     return choose_backend(load_protocol(PROTOCOL), backend)
+
+
+def stated(meta: Mapping[str, object]) -> dict[str, str]:
+    """What the user says of a run, as text; a checkpoint that is a file becomes its name and SHA-256."""
+    texts = {str(key): str(value) for key, value in meta.items()}
+    checkpoint = Path(texts.get("checkpoint", ""))
+    if checkpoint.is_file():
+        texts["checkpoint"] = f"{checkpoint.name} sha256:{sha256_file(checkpoint)}"
+    return texts
 
 
 def record(
@@ -186,7 +195,7 @@ def _departures(
     found = []
     if tuple(alphas) != PAPER_GRID:
         found.append("the ratios are not the paper's")
-    if settings.get("maps") != "stored":
+    if settings.get("hint_maps") != "stored":
         # Hints made anew differ from the stored maps by more than their paths: IoU 0.32 to 0.64 by the authors' count.
         found.append("the hints were made anew and are not the paper's stored maps")
         if settings.get("dot_method") != "medoid":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pixelgate.commands.arguments import Commands, Parser, add_command, names, own_options, path, whole
 from pixelgate.commands.console import Progress, print_errors, print_json
-from pixelgate.commands.hints_files import check_picture, check_target, grouped
+from pixelgate.commands.hints_files import check_picture, check_target, deviation_lines, note_lines
 from pixelgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ FORMAT = "pixelgate-curve/1"
 PROTOCOL = "hintauc"
 DEFAULT_METRICS = ("mse", "psnr", "ssim")
 _ALL = "all"
+# What the protocol's reporting checklist asks for and a run's manifest tells.
+_OF_THE_RUN = ("hint_type", "hint_maps", "path_method", "tie_break")
 _DETAILS = """\
 PRED holds one folder per hint ratio, named 0.10, 10% or 10, and GT the ground truths: PRED/<ratio>/<id>.png and
 GT/<id>.png. File sets, ratios, metric names and output files are checked before anything is scored. Where PRED has
@@ -71,6 +73,7 @@ def _add_pairing(parser: Parser) -> None:
         help="score the images that all ratios have, and list the rest; a recorded deviation",
     )
     parser.add_argument("--ignore-manifest", action="store_true", help="take the files as they lie, not as recorded")
+    parser.add_argument("--name", metavar="N", help="the method's name (default: PRED's last folder)")
     parser.add_argument(
         "--variant", metavar="NAME", help="hint type and line-art source, where PRED has several: scribble-xdog"
     )
@@ -91,7 +94,7 @@ def _add_scoring(parser: Parser) -> None:
         "--backend",
         choices=("auto", "paper", "pillow"),
         default="auto",
-        help="what resizes and computes SSIM: paper is torchvision, pillow needs no torch (default: paper if it can run)",
+        help="what resizes: paper is torchvision, pillow needs no torch (default: paper where it can run)",
     )
     parser.add_argument("--device", default="cpu", help="device of learned metrics: cpu, cuda or cuda:N (default: cpu)")
     parser.add_argument("--weights", metavar="PATH", help="file or folder with network weights, before other sources")
@@ -105,6 +108,14 @@ def _add_scoring(parser: Parser) -> None:
 
 
 def _add_outputs(parser: Parser) -> None:
+    parser.add_argument(
+        "--meta",
+        type=_pair,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="record this with the result, e.g. seed=0, split=test or checkpoint=FILE (hashed)",
+    )
     parser.add_argument("--json", type=path, metavar="FILE", help="write the JSON to this file too")
     parser.add_argument("--plot", type=path, metavar="FILE", help="draw the curves with intervals, .png or .svg")
     parser.add_argument(
@@ -113,6 +124,13 @@ def _add_outputs(parser: Parser) -> None:
         metavar="DIR",
         help="write per_ratio_summary.csv (means), areas.csv (per image) and scores.csv (per image and ratio) there",
     )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, mark, value = text.partition("=")
+    if not key or not mark:
+        raise argparse.ArgumentTypeError(f"wanted KEY=VALUE; got {text!r}")
+    return key, value
 
 
 @dataclass(frozen=True)
@@ -126,6 +144,7 @@ class _Scored:
     aggregates: Mapping[str, CurveAggregate]
     deviations: tuple[Deviation, ...]
     notes: tuple[Note, ...]
+    meta: Mapping[str, str]
 
     @property
     def protocol(self) -> Protocol:
@@ -149,7 +168,9 @@ def run(args: argparse.Namespace) -> int:
     protocol = choose_backend(protocol, args.backend)
     with Progress() as progress:
         progress.show("looking at the files", last=True)
-        choices = Choices(args.pairing, args.allow_missing, not args.ignore_manifest, args.variant, args.limit)
+        choices = Choices(
+            args.pairing, args.allow_missing, not args.ignore_manifest, args.variant, args.limit, args.name
+        )
         pairing = pair_folders(args.predictions, args.truths, protocol, choices)
         scored = _score(args, protocol, metrics, pairing, progress)
     print_errors(_warnings(scored))
@@ -164,12 +185,12 @@ def run(args: argparse.Namespace) -> int:
 def _metrics(given: list[str] | None, protocol: Protocol) -> tuple[str, ...]:
     if given is None:
         return DEFAULT_METRICS
-    asked = [name.lower() for name in names(given)]
+    asked = [name.lower() for name in names(given)] or [""]
     if _ALL in asked:
         return tuple(metric.id for metric in protocol.metrics)
     for name in asked:
         protocol.metric(name)
-    return tuple(metric.id for metric in protocol.metrics if metric.id in asked) or DEFAULT_METRICS
+    return tuple(metric.id for metric in protocol.metrics if metric.id in asked)
 
 
 def _check_targets(args: argparse.Namespace) -> None:
@@ -193,6 +214,7 @@ def _score(
 ) -> _Scored:
     from pixelgate.aggregate import bootstrap_settings
     from pixelgate.cache import ScoreCache, default_cache_folder
+    from pixelgate.colorizer.record import stated
     from pixelgate.columns import Settings
     from pixelgate.curves import aggregate_curve, grid_deviation
     from pixelgate.engine import Engine
@@ -219,7 +241,9 @@ def _score(
     deviations += dict.fromkeys(item for one in found for item in one.deviations)
     notes = [*pairing.notes, *dict.fromkeys(note for one in found for note in _placed(one))]
     aggregates = aggregate_curve(pairing.group, scores, bootstrap)
-    return _Scored(pairing, engine, bootstrap, scores, aggregates, tuple(deviations), tuple(notes))
+    recorded = pairing.manifest.meta if pairing.manifest is not None else {}
+    meta = stated({**recorded, **dict(args.meta)})
+    return _Scored(pairing, engine, bootstrap, scores, aggregates, tuple(deviations), tuple(notes), meta)
 
 
 def _placed(scores: CaseScores) -> Iterable[Note]:
@@ -232,7 +256,7 @@ def _placed(scores: CaseScores) -> Iterable[Note]:
 def _warnings(scored: _Scored) -> list[str]:
     # That metrics were chosen is plain from the command; the JSON tells it.
     shown = [item for item in scored.deviations if item.rule != "metric-left-out"]
-    return [f"warning: {line}" for line in grouped([*shown, *scored.notes])]
+    return [f"warning: {line}" for line in [*deviation_lines(shown), *note_lines(scored.notes, "the JSON")]]
 
 
 def document(scored: _Scored) -> dict[str, Any]:
@@ -271,7 +295,8 @@ def _record(scored: _Scored) -> dict[str, Any]:
     from pixelgate.results import library_versions
 
     protocol, pairing = scored.protocol, scored.pairing
-    meta = dict(pairing.manifest.meta) if pairing.manifest is not None else {}
+    run = dict(pairing.manifest.settings) if pairing.manifest is not None else {}
+    known = {key for key, value in {**run, **scored.meta}.items() if value not in (None, "")}
     return {
         "id": protocol.id,
         "version": protocol.version,
@@ -286,9 +311,9 @@ def _record(scored: _Scored) -> dict[str, Any]:
         "interval": asdict(scored.bootstrap),
         "ground_truth_revision": pairing.data.revision,
         # What made the hints and the predictions is known only where a run left a manifest.
-        "run": dict(pairing.manifest.settings) if pairing.manifest is not None else None,
-        "meta": meta,
-        "not_stated": [key for key in CHECKLIST if key not in meta],
+        "run": run or None,
+        "meta": dict(scored.meta),
+        "not_stated": [key for key in (*_OF_THE_RUN, *CHECKLIST) if key not in known],
         "versions": library_versions(),
     }
 

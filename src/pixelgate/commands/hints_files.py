@@ -10,7 +10,7 @@ from pathlib import Path
 from pixelgate.errors import InputError, MissingExtra, Problem
 from pixelgate.records import Deviation, Note
 
-_NAMED = 5
+_SHOWN = 3
 
 
 def check_target(file: Path, option: str) -> None:
@@ -46,14 +46,26 @@ def check_picture(file: Path, option: str) -> None:
     check_target(file, option)
 
 
-def grouped(items: Iterable[Deviation | Note]) -> list[str]:
-    """Notes and deviations as lines; what several subjects share word for word is told once, with their number."""
+def deviation_lines(deviations: Iterable[Deviation]) -> list[str]:
+    """Deviations as lines, with all names; what several share word for word is told once."""
     subjects: dict[tuple[str, str], dict[str, None]] = {}
-    for item in items:
+    for item in deviations:
         subjects.setdefault((item.rule, item.message), {})[item.subject] = None
-    return [f"{_listed(list(named))}: {message} [{rule}]" for (rule, message), named in subjects.items()]
+    return [f"{', '.join(named)}: {message} [{rule}]" for (rule, message), named in subjects.items()]
 
 
-def _listed(subjects: list[str]) -> str:
-    more = len(subjects) - _NAMED
-    return ", ".join(subjects[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+def note_lines(notes: Iterable[Note], rest: str) -> list[str]:
+    """Notes as lines, a few of each rule and the number of the others.
+
+    Args:
+        notes: the notes.
+        rest: where the others can be read.
+    """
+    rules: dict[str, dict[Note, None]] = {}
+    for note in notes:
+        rules.setdefault(note.rule, {})[note] = None
+    lines = []
+    for rule, same in rules.items():
+        lines += [f"{note.subject}: {note.message} [{rule}]" for note in list(same)[:_SHOWN]]
+        lines += [f"and {len(same) - _SHOWN} more [{rule}], all in {rest}"] if len(same) > _SHOWN else []
+    return lines
