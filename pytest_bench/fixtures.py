@@ -8,6 +8,6 @@ from pytest_bench.session import BENCH, Bench
 
 
 @pytest.fixture(scope="session")
-def bench(request: pytest.FixtureRequest) -> Bench:
+def pixelgate_bench(request: pytest.FixtureRequest) -> Bench:
     """The state of the run: options, cases and engines."""
     return request.config.stash[BENCH]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from pixelgate.aggregate import Aggregate
 from pixelgate.errors import PixelgateError
@@ -81,9 +81,11 @@ def read_golden(file: Path) -> Mapping[str, Any]:
         PixelgateError: it is not readable as one.
     """
     try:
-        golden: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        text = file.read_text(encoding="utf-8")
+        golden: Mapping[str, Any] = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
         _check_form(golden)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        _check_place(golden, file)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         what = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
         raise PixelgateError(
             f"{file}: not a golden file: {what} [golden-format] Restore it, or write it anew: delete it and run "
@@ -98,12 +100,36 @@ def _check_form(golden: Mapping[str, Any]) -> None:
     needed = {key: golden[key] for key in ("protocol", "dataset_revision", "slices")}
     needed["protocol"]["id"], needed["protocol"]["params_sha256"]
     for entry in needed["slices"].values():
-        dict(entry["outputs"])
+        if not isinstance(entry["outputs"], dict):
+            raise TypeError("outputs is no mapping of samples to digests")
         for metric, number in entry["metrics"].items():
             values = [number["value"], number["atol"], number["n"], *number.get("samples", {}).values()]
-            if not all(isinstance(value, (int, float)) and math.isfinite(value) for value in values):
+            if not all(map(_is_number, values)):
                 raise ValueError(f"{metric} holds something else than finite numbers")
-            str(number["backend"])
+            if number["atol"] < 0:
+                raise ValueError(f"{metric} has the tolerance {number['atol']!r}, and none is below 0")
+            if not isinstance(number["backend"], str):
+                raise TypeError(f"{metric} names no backend")
+
+
+def _check_place(golden: Mapping[str, Any], file: Path) -> None:
+    # A file copied to another's name would gate that one by the wrong numbers.
+    for key, place in (("method", file.stem), ("track", file.parent.name)):
+        if golden.get(key, place) != place:
+            raise ValueError(f"its {key} is {golden[key]!r}, and its place is that of {place!r}")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} is given twice")
+        found[key] = value
+    return found
 
 
 def _no_constant(name: str) -> None:
@@ -138,8 +164,9 @@ def _tolerances_in(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise PixelgateError(f"{file}: not valid TOML: {error} [tolerances] Mend the line named.") from None
     for metric, entry in found.items():
-        values = [entry.get("atol"), *entry.get("backends", {}).values()] if isinstance(entry, dict) else [None]
-        if not all(isinstance(value, (int, float)) and value >= 0 for value in values):
+        backends = entry.get("backends", {}) if isinstance(entry, dict) else None
+        values = [entry.get("atol"), *backends.values()] if isinstance(backends, dict) else [None]
+        if not all(_is_number(value) and value >= 0 for value in values):
             raise PixelgateError(
                 f"{file}: {metric} needs tolerances from 0 upwards [tolerances] Write a table [{metric}] with "
                 f"atol = NUMBER, and numbers in [{metric}.backends]."
@@ -157,7 +184,9 @@ class Difference:
         tolerance: the largest difference that passes; None where none is defined.
         passed: whether it does.
         why: what is wrong beside the numbers, else empty.
-        worst: (sample, got, expected) of the samples that moved most.
+        worst: (sample, got, expected) of the samples that moved most; none that moved by less than a tenth of the
+            tolerance.
+        recorded: whether the golden file holds a number for every sample.
     """
 
     metric: str
@@ -167,6 +196,7 @@ class Difference:
     passed: bool
     why: str = ""
     worst: tuple[tuple[str, float, float], ...] = ()
+    recorded: bool = False
 
 
 @dataclass(frozen=True)
@@ -261,8 +291,11 @@ def _difference(
     if entry["n"] != len(scores.samples):
         why = f"the golden number is over {entry['n']} samples, this mean over {len(scores.samples)}"
         return Difference(metric, got, expected, tolerance, False, why)
-    passed = abs(got - expected) <= tolerance
-    return Difference(metric, got, expected, tolerance, passed, worst=() if passed else _worst(scores, metric, entry))
+    if abs(got - expected) <= tolerance:
+        return Difference(metric, got, expected, tolerance, True)
+    recorded = all(sample.sample in entry.get("samples", {}) for sample in scores.samples)
+    worst = _worst(scores, metric, entry, tolerance / 10)
+    return Difference(metric, got, expected, tolerance, False, worst=worst, recorded=recorded)
 
 
 def backend_of(scores: CaseScores, metric: str) -> str:
@@ -278,11 +311,15 @@ def backend_of(scores: CaseScores, metric: str) -> str:
     return f"{own}/{name}" if own else name
 
 
-def _worst(scores: CaseScores, metric: str, entry: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:
+def _worst(
+    scores: CaseScores, metric: str, entry: Mapping[str, Any], least: float
+) -> tuple[tuple[str, float, float], ...]:
     known: Mapping[str, float] = entry.get("samples", {})
     moved = [
         (sample.sample, value, float(known[sample.sample]))
         for sample in scores.samples
-        if (value := sample.values[metric]) is not None and sample.sample in known and value != known[sample.sample]
+        if (value := sample.values[metric]) is not None
+        and sample.sample in known
+        and abs(value - known[sample.sample]) > least
     ]
     return tuple(sorted(moved, key=lambda item: (-abs(item[1] - item[2]), item[0]))[:_WORST])

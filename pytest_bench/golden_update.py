@@ -156,16 +156,22 @@ def prune(folders: GoldenFolders, protocols: Mapping[str, Protocol], cases: Sequ
     Returns:
         The deleted files.
     """
+    deleted = without_outputs(folders, protocols, cases)
+    for file in deleted:
+        file.unlink()
+    return deleted
+
+
+def without_outputs(folders: GoldenFolders, protocols: Mapping[str, Protocol], cases: Sequence[Case]) -> list[Path]:
+    """The user's own golden files whose method has no outputs, for the tracks that were run."""
     if folders.own is None:
         return []
-    deleted = []
-    for track, protocol in sorted(protocols.items()):
-        present = {case.method for case in cases if case.track == track}
-        for file in _files(folders.own / protocol.id / track):
-            if file.stem not in present:
-                file.unlink()
-                deleted.append(file)
-    return deleted
+    return [
+        file
+        for track, protocol in sorted(protocols.items())
+        for file in _files(folders.own / protocol.id / track)
+        if file.stem not in {case.method for case in cases if case.track == track}
+    ]
 
 
 def _files(folder: Path) -> Iterable[Path]:

@@ -51,6 +51,9 @@ class Options:
 Kind = Literal["path", "paths", "text", "texts", "names", "flag", "whole", "choice"]
 
 
+_NO_LIMIT = 2**63
+
+
 @dataclass(frozen=True)
 class _Spec:
     name: str
@@ -60,6 +63,7 @@ class _Spec:
     choices: tuple[str, ...] = ()
     default: str = ""
     least: int = 0
+    most: int = _NO_LIMIT
 
     @property
     def flag(self) -> str:
@@ -99,7 +103,14 @@ _SPECS = (
     _Spec("allow_missing", "flag", "score incomplete outputs over the samples that are there; a recorded deviation"),
     _Spec("allow_resize", "flag", "resize outputs of another size to the reference's; a recorded deviation"),
     _Spec("weights", "path", "file or folder with network weights, before every other source", "PATH"),
-    _Spec("resamples", "whole", "bootstrap resamples (default: the protocol's); a recorded deviation", "N", least=1),
+    _Spec(
+        "resamples",
+        "whole",
+        "bootstrap resamples (default: the protocol's); a recorded deviation",
+        "N",
+        least=1,
+        most=1_000_000,
+    ),
     _Spec("seed", "whole", "bootstrap seed (default: the protocol's); a recorded deviation", "N"),
     _Spec(
         "junit_properties",
@@ -110,6 +121,11 @@ _SPECS = (
     ),
     _Spec("list", "flag", "score nothing; list what would be scored, what is missing and what is cached"),
 )
+
+
+def path_flags() -> frozenset[str]:
+    """The options whose values are paths."""
+    return frozenset(spec.flag for spec in _SPECS if spec.kind in ("path", "paths"))
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -156,6 +172,8 @@ def _read(config: pytest.Config, spec: _Spec) -> Any:
     given = config.getoption(f"bench_{spec.name}", default=None)
     # Paths of the command line are relative to where it was typed, those of an ini file to that file.
     base = config.invocation_params.dir
+    if given == "" or (isinstance(given, list) and "" in given):
+        raise pytest.UsageError(f"{spec.flag} was given an empty value; leave the option out or give it one")
     if given is None:
         given = config.getini(spec.ini)
         base = config.inipath.parent if config.inipath else config.rootpath
@@ -186,8 +204,9 @@ def _names(spec: _Spec, given: Any, base: Path) -> tuple[str, ...]:
 def _whole(spec: _Spec, given: Any, base: Path) -> int | None:
     if given in (None, ""):
         return None
-    if not str(given).isdecimal() or int(given) < spec.least:
-        raise pytest.UsageError(f"{spec.flag} needs a whole number of at least {spec.least}; got {given!r}")
+    if not str(given).isdecimal() or not spec.least <= int(given) <= spec.most:
+        most = f" and at most {spec.most}" if spec.most < _NO_LIMIT else ""
+        raise pytest.UsageError(f"{spec.flag} needs a whole number of at least {spec.least}{most}; got {given!r}")
     return int(given)
 
 

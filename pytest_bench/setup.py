@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -12,7 +13,7 @@ from pixelgate.errors import PixelgateError
 from pixelgate.metrics.registry import register
 from pixelgate.protocols import register_protocol
 from pixelgate.tracks import register_track
-from pytest_bench import fixtures, golden, runs
+from pytest_bench import fixtures, golden, rootdir, runs
 from pytest_bench.collector import PREFIX, SuiteCollection
 from pytest_bench.discovery import Discovery, discover
 from pytest_bench.golden import find_folders
@@ -36,7 +37,12 @@ def configure(config: pytest.Config, options: Options) -> None:
         raise pytest.UsageError(str(error)) from None
     if not discovery.cases:
         raise pytest.UsageError(_no_case(options, discovery))
-    folders = find_folders(options.golden, config.rootpath, options.update_golden)
+    root = rootdir.golden_root(config)
+    if not (options.list or config.option.collectonly or hasattr(config, "workerinput")):
+        check_writable(options)
+    folders = find_folders(options.golden, root, options.update_golden)
+    if options.golden is None and (root / "golden").exists() and not (root / "golden").is_dir():
+        raise pytest.UsageError(f"{root / 'golden'} is no folder; golden numbers lie in a folder of that name")
     if options.golden is not None and not options.golden.is_dir() and not options.update_golden:
         raise pytest.UsageError(
             f"--bench-golden: {options.golden} is not a folder; name one, or write it with --bench-update-golden"
@@ -61,6 +67,26 @@ def _register_definitions(config: pytest.Config) -> None:
     for tracks in config.hook.pytest_bench_register_tracks():
         for track in tracks:
             register_track(Path(track))
+
+
+def check_writable(options: Options) -> None:
+    """Find out before scoring whether the reports can be written.
+
+    Raises:
+        pytest.UsageError: a folder cannot be made or written into.
+    """
+    places = [options.report, options.json.parent if options.json else None]
+    for place in (place for place in places if place is not None):
+        probe = place / f".pixelgate-{os.getpid()}"
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            probe.write_bytes(b"")
+            probe.unlink()
+        except OSError as error:
+            raise pytest.UsageError(
+                f"{place}: reports cannot be written there: {error.strerror or error} [not-writable] "
+                "Name another place with --bench-report or --bench-json."
+            ) from None
 
 
 def _no_case(options: Options, discovery: Discovery) -> str:

@@ -50,7 +50,26 @@ def test_a_golden_digit_off_by_twice_the_tolerance_fails(gated: Project, metric:
     assert float(cells[2]) == known["value"] + 2 * known["atol"]
     assert float(cells[3]) == pytest.approx(-2 * known["atol"], rel=0.1)
     assert float(cells[4]) == known["atol"]
+    assert cells[5] == "no sample moved: the golden value itself changed"
     assert UPDATE in text
+
+
+def test_a_golden_value_without_all_samples_is_not_said_to_have_changed(gated: Project) -> None:
+    known = entry(gated, "ssim")
+    gated.edit_golden("slices/full/metrics/ssim", {**known, "value": known["value"] + 1, "samples": {}})
+    gated.run(*CASE)
+    assert "none is recorded" in message_of(gated)
+
+
+def test_samples_within_a_tenth_of_the_tolerance_did_not_move(gated: Project) -> None:
+    known = entry(gated, "ssim")
+    gated.edit_golden("slices/full/metrics/ssim/value", known["value"] + 1)
+    gated.edit_golden("slices/full/metrics/ssim/samples/b", known["samples"]["b"] + known["atol"] / 20)
+    gated.run(*CASE)
+    assert "no sample moved: the golden value itself changed" in message_of(gated)
+    gated.edit_golden("slices/full/metrics/ssim/samples/b", known["samples"]["b"] + known["atol"] / 5)
+    gated.run(*CASE)
+    assert "no sample moved" not in message_of(gated)
 
 
 def test_half_a_tolerance_passes(gated: Project) -> None:
@@ -201,6 +220,7 @@ def test_a_mean_over_fewer_samples_does_not_meet_the_whole_ones(gated: Project) 
     gated.output("b").unlink()
     gated.run(*CASE, "--bench-allow-missing")
     assert "the golden number is over 3 samples, this mean over 2" in message_of(gated)
+    assert "metric moved" not in message_of(gated)
 
 
 def test_all_that_moved_is_told_at_once(gated: Project) -> None:
@@ -225,6 +245,13 @@ BROKEN = {
     "a text for a number": None,
     "a null for a number": None,
     "no tolerance": None,
+    "a tolerance below 0": None,
+    "a truth value for a number": None,
+    "an endless number": None,
+    "a number that no float holds": None,
+    "another method": None,
+    "another track": None,
+    "a key twice": None,
 }
 
 
@@ -233,11 +260,26 @@ def spoil(project: Project, how: str) -> None:
     if text is not None:
         project.golden_file().write_text(text, encoding="utf-8")
         return
+    if how.startswith("another "):
+        project.edit_golden(how.removeprefix("another "), "cold")
+        return
+    if how == "a key twice":
+        text = project.golden_file().read_text(encoding="utf-8")
+        project.golden_file().write_text(text.replace('"atol":', '"atol": 9.0, "atol":', 1), encoding="utf-8")
+        return
     metric = entry(project, "psnr")
     if how == "no tolerance":
         del metric["atol"]
+    elif how == "a tolerance below 0":
+        metric["atol"] = -1e-10
     else:
-        metric["value"] = "high" if how == "a text for a number" else None
+        metric["value"] = {
+            "a text for a number": "high",
+            "a null for a number": None,
+            "a truth value for a number": True,
+            "an endless number": float("inf"),
+            "a number that no float holds": 10**400,
+        }[how]
     project.edit_golden("slices/full/metrics/psnr", metric)
 
 
@@ -271,7 +313,15 @@ def test_a_broken_golden_file_is_not_updated(gated: Project, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "part"), [("[psnr", "not valid TOML"), ("psnr = 1e-9", "psnr needs"), ('[psnr]\natol = "x"', "psnr needs")]
+    ("text", "part"),
+    [
+        ("[psnr", "not valid TOML"),
+        ("psnr = 1e-9", "psnr needs"),
+        ('[psnr]\natol = "x"', "psnr needs"),
+        ("[psnr]\natol = inf", "psnr needs"),
+        ("[psnr]\natol = true", "psnr needs"),
+        ("[psnr]\natol = 1e-9\nbackends = 3", "psnr needs"),
+    ],
 )
 def test_a_broken_tolerance_file_ends_the_run_at_once(gated: Project, text: str, part: str) -> None:
     (gated.root / "golden" / "tolerances.toml").write_text(text, encoding="utf-8")

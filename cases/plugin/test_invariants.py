@@ -159,7 +159,7 @@ class TestOnScores:
         assert check_invariant(name, subject) == []
 
     def test_an_unknown_name(self, subject: Subject) -> None:
-        with pytest.raises(ProtocolError, match="unknown invariant 'tidy'; known: interval-holds-mean"):
+        with pytest.raises(ProtocolError, match="unknown invariant 'tidy'; known: hints-nested, interval-holds-mean"):
             check_invariant("tidy", subject)
 
     def test_mean_of_samples(self, subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:

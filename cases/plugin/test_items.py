@@ -216,4 +216,5 @@ def test_an_outputs_folder_of_another_kind_beside_is_named(project: Project) -> 
     save(project.outputs / ".hidden" / "toy" / "a.png", picture(2))
     result = project.run("--bench-report=report")
     assert result.ret == 0
-    assert project.report()["ignored_folders"] == ["notes"]
+    assert project.report()["ignored_folders"] == [".hidden", "notes"]
+    assert "passed over, no pictures or hidden: .hidden, notes" in text_of(result)

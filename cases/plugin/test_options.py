@@ -17,11 +17,13 @@ TEXTS = {
     "method": ("m1", "m2"),
     "ratio": ("0.10", "0.20"),
     "metrics": ("psnr", "ssim"),
+    "meta": ("seed=1", "split=test"),
 }
 PATHS = ("outputs", "report", "json", "golden", "cache", "weights")
 FLAGS = ("update_golden", "require_golden", "no_cache", "allow_missing", "allow_resize", "list", "prune_golden")
 SINGLE = {
     "device": ("cuda:1", "cuda"),
+    "backend": ("pillow", "paper"),
     "resamples": ("5", "7"),
     "seed": ("3", "4"),
     "junit_properties": ("none", "scalar"),
@@ -53,7 +55,27 @@ def test_every_field_is_tried_here() -> None:
 def test_nothing_given(options) -> None:
     got = options()
     assert got == Options(
-        *(None, (), (), (), (), (), "cpu", None, None, None, False, False, False, None, False, False, False),
+        *(
+            None,
+            (),
+            (),
+            (),
+            (),
+            (),
+            (),
+            "cpu",
+            "auto",
+            None,
+            None,
+            None,
+            False,
+            False,
+            False,
+            None,
+            False,
+            False,
+            False,
+        ),
         *(None, None, None, "scalar", False),
     )
 

@@ -109,6 +109,7 @@ def test_help_shows_every_option_in_one_group_and_loads_nothing_heavy() -> None:
     assert set(shown) == {
         *("--bench-outputs", "--bench-data", "--bench-track", "--bench-method", "--bench-ratio", "--bench-metrics"),
         *("--bench-device", "--bench-report", "--bench-json", "--bench-golden", "--bench-update-golden"),
+        *("--bench-backend", "--bench-meta"),
         *("--bench-prune-golden", "--bench-require-golden", "--bench-cache", "--bench-no-cache"),
         *("--bench-allow-missing", "--bench-allow-resize", "--bench-weights", "--bench-resamples", "--bench-seed"),
         *("--bench-junit-properties", "--bench-list"),

@@ -10,7 +10,7 @@ import pytest
 from pixelgate.errors import PixelgateError
 from pytest_bench.collector import is_suite_id
 from pytest_bench.golden import read_tolerances
-from pytest_bench.golden_update import Update, prune, update_case
+from pytest_bench.golden_update import Update, prune, update_case, without_outputs
 from pytest_bench.report.document import CaseResult, build_document, case_results
 from pytest_bench.report.results import ItemResult, from_report
 from pytest_bench.report.terminal import write_summary
@@ -34,6 +34,7 @@ class Controller:
         self._items: dict[str, ItemResult] = {}
         self._updates: list[Update] = []
         self._pruned: list[str] = []
+        self._orphans: list[str] = []
         self._written: list[str] = []
         self._unwritten = ""
         self._cases: list[CaseResult] = []
@@ -58,8 +59,10 @@ class Controller:
     def pytest_report_header(self) -> str:
         """One line: what is scored, and what it is held against."""
         discovery = self._bench.discovery
-        golden = self._bench.folders.own or "none of this project"
-        return f"pixelgate: {len(discovery.cases)} cases in {self._bench.options.outputs}, golden numbers: {golden}"
+        golden = self._bench.folders.own or "no folder of this project's (the demo brings its own)"
+        left_out = [f"passed over, no pictures or hidden: {', '.join(discovery.ignored)}"] if discovery.ignored else []
+        head = f"pixelgate: {len(discovery.cases)} cases in {self._bench.options.outputs}, golden numbers: {golden}"
+        return "; ".join([head, *left_out])
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Learn the items of a serial run."""
@@ -85,9 +88,17 @@ class Controller:
             self._update_golden()
         if self._bench.options.prune_golden:
             self._prune()
+        options = self._bench.options
+        if not (options.track or options.method or options.ratio or options.update_golden):
+            discovery = self._bench.discovery
+            orphans = without_outputs(self._bench.folders, discovery.protocols, discovery.cases)
+            self._orphans = [str(file) for file in orphans]
+        if self._orphans and self._bench.options.require_golden and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = exitstatus = pytest.ExitCode.TESTS_FAILED
         if any(update.refused for update in self._updates) and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = exitstatus = pytest.ExitCode.TESTS_FAILED
         document = build_document(self._bench, self._cases, self._all_items(), int(exitstatus), self._start)
+        document["golden_without_outputs"] = self._orphans
         try:
             self._written = write_all(self._config, self._bench, self._cases, document)
         except PixelgateError as error:
@@ -98,6 +109,10 @@ class Controller:
         """Print the tables."""
         if self._cases:
             write_summary(terminalreporter, self._bench, self._cases, self._updates, self._pruned, self._written)
+        for file in self._orphans:
+            terminalreporter.write_line(
+                f"golden numbers without outputs: {file} (a method that is gone? --bench-prune-golden deletes them)"
+            )
         if self._unwritten:
             terminalreporter.write_line(self._unwritten, red=True)
 

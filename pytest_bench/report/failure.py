@@ -59,7 +59,7 @@ def _headline(scores: CaseScores, verdict: Verdict) -> list[str]:
             f"outputs differ: {len(changed)} of {len(scores.samples)} pictures are not the ones that the golden "
             f"numbers were written from: {names}"
         )
-    else:
+    elif any(not difference.passed and not difference.why for difference in verdict.differences):
         lines.append(
             "metric moved: the pictures are the ones that the golden numbers were written from, so the golden file, "
             "the metric or its libraries changed"
@@ -79,8 +79,9 @@ def _row(difference: Difference, protocol: Protocol) -> tuple[str, str, str, str
     gap = "–" if got is None or expected is None else f"{got - expected:+.3g}"
     tolerance = "–" if difference.tolerance is None else f"{difference.tolerance:.3g}"
     moved = "; ".join(f"{sample} {old:.6g} {new - old:+.3g}" for sample, new, old in difference.worst)
+    unmoved = "no sample moved: the golden value itself changed" if difference.recorded else "none is recorded"
     title = protocol.metric(difference.metric).title
-    return (title, _number(got), _number(expected), gap, tolerance, difference.why or moved or "none is recorded")
+    return (title, _number(got), _number(expected), gap, tolerance, difference.why or moved or unmoved)
 
 
 def _number(value: float | None) -> str:

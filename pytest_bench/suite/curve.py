@@ -8,8 +8,8 @@ from pixelgate.curves import CurveGroup
 from pytest_bench.session import Bench
 
 
-def test_curve(bench: Bench, bench_curve: CurveGroup) -> None:
+def test_curve(pixelgate_bench: Bench, bench_curve: CurveGroup) -> None:
     """Every metric has a curve over the same images at all ratios, and its area lies within the curve."""
-    failure = bench.check_curve(bench_curve)
+    failure = pixelgate_bench.check_curve(bench_curve)
     if failure:
         pytest.fail(failure, pytrace=False)

@@ -8,9 +8,9 @@ from pixelgate.layout import Case
 from pytest_bench.session import Bench
 
 
-def test_case(bench: Bench, bench_case: Case, request: pytest.FixtureRequest) -> None:
+def test_case(pixelgate_bench: Bench, bench_case: Case, request: pytest.FixtureRequest) -> None:
     """All metrics of the case; every problem and every deviation from the golden numbers in one failure."""
-    outcome = bench.judge(bench_case)
-    bench.publish(request.node, outcome)
+    outcome = pixelgate_bench.judge(bench_case)
+    pixelgate_bench.publish(request.node, outcome)
     if outcome.failure:
         pytest.fail(outcome.failure, pytrace=False)

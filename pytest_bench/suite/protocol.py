@@ -8,16 +8,16 @@ from pixelgate.layout import Case
 from pytest_bench.session import Bench
 
 
-def test_files(bench: Bench, bench_group: Case) -> None:
+def test_files(pixelgate_bench: Bench, bench_group: Case) -> None:
     """Every output that the track asks for is there under its exact name, and no other picture is."""
-    problems = bench.group_problems(bench_group)
+    problems = pixelgate_bench.group_problems(bench_group)
     if problems:
         pytest.fail("\n".join(str(problem) for problem in problems), pytrace=False)
 
 
-def test_invariant(bench: Bench, bench_invariant: tuple[Case, str]) -> None:
+def test_invariant(pixelgate_bench: Bench, bench_invariant: tuple[Case, str]) -> None:
     """One of the protocol's invariants."""
     case, name = bench_invariant
-    failure = bench.check_invariant(case, name)
+    failure = pixelgate_bench.check_invariant(case, name)
     if failure:
         pytest.fail(failure, pytrace=False)

@@ -8,8 +8,8 @@ from pixelgate.layout import Case
 from pytest_bench.session import Bench
 
 
-def test_summary(bench: Bench, bench_group: Case) -> None:
+def test_summary(pixelgate_bench: Bench, bench_group: Case) -> None:
     """Every metric of the row has a mean over all samples, and the reason is told where one has none."""
-    failure = bench.check_summary(bench_group)
+    failure = pixelgate_bench.check_summary(bench_group)
     if failure:
         pytest.fail(failure, pytrace=False)

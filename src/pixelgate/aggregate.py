@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pixelgate.errors import ProtocolError
 from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation
 from pixelgate.scores import CaseScores
 from pixelgate.stats import Interval, bootstrap_interval
+
+MOST_RESAMPLES = 1_000_000
+"""More change no digit of an interval that is shown; they only cost time and memory."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,18 @@ class Bootstrap:
 def bootstrap_settings(
     protocol: Protocol, resamples: int | None = None, seed: int | None = None
 ) -> tuple[Bootstrap, list[Deviation]]:
-    """The protocol's bootstrap, or the run's own as recorded deviations."""
+    """The protocol's bootstrap, or the run's own as recorded deviations.
+
+    Raises:
+        ProtocolError: the resamples are not 1 to `MOST_RESAMPLES`.
+    """
     interval: Mapping[str, Any] = protocol.aggregation["interval"]
     used = Bootstrap(
         interval["resamples"] if resamples is None else resamples,
         interval["seed"] if seed is None else seed,
         interval["confidence"],
     )
+    _check_resamples(used.resamples)
     deviations = [
         Deviation("interval", name, f"{name} {own} instead of the protocol's {interval[name]}")
         for name, own in (("resamples", used.resamples), ("seed", used.seed))
@@ -63,8 +72,20 @@ def aggregate(scores: CaseScores, bootstrap: Bootstrap) -> dict[str, Aggregate]:
 
     A mean stands for all samples that the case is made of. Where files have problems, or a sample has no
     value, there is no mean but a reason: samples never leave an average unseen.
+
+    Raises:
+        ProtocolError: the resamples are not 1 to `MOST_RESAMPLES`.
     """
+    _check_resamples(bootstrap.resamples)
     return {metric: _aggregate(scores, metric, bootstrap) for metric in scores.metrics}
+
+
+def _check_resamples(resamples: int) -> None:
+    if not 1 <= resamples <= MOST_RESAMPLES:
+        raise ProtocolError(
+            f"{resamples:,} bootstrap resamples cannot be drawn [resamples] "
+            f"Choose a number from 1 to {MOST_RESAMPLES:,}."
+        )
 
 
 def _aggregate(scores: CaseScores, metric: str, bootstrap: Bootstrap) -> Aggregate:

@@ -3,10 +3,14 @@
 Keys are digests of all that decides a value (see `pixelgate.engine`), so an entry is never stale; it only
 becomes unused. The store is one SQLite file, which several processes may read and write at once and
 which survives a killed one. A memory layer in front serves runs without a disk cache.
+
+Each stored value carries a checksum over its key and its text. An entry that does not match it was damaged or
+written by something else; it is treated as unknown, computed anew and replaced.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -23,6 +27,7 @@ from pixelgate.errors import PixelgateError
 _FILE = "scores.sqlite"
 _CHUNK = 500  # SQLite's oldest limit is 999 variables a statement
 _DAY = 86_400
+_CHECKSUM = 16  # hex digits
 
 
 def default_cache_folder() -> Path:
@@ -61,7 +66,7 @@ class ScoreCache:
         self._connection = _connect(folder / _FILE) if folder is not None else None
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
-        """The stored values of those keys that are known."""
+        """The stored values of those keys that are known; a damaged entry is not."""
         wanted = list(dict.fromkeys(keys))
         found = {key: self._memory[key] for key in wanted if key in self._memory}
         unknown = [key for key in wanted if key not in found]
@@ -69,7 +74,7 @@ class ScoreCache:
             try:
                 for start in range(0, len(unknown), _CHUNK):
                     found.update(self._read(unknown[start : start + _CHUNK]))
-            except (sqlite3.Error, ValueError) as error:
+            except sqlite3.Error as error:
                 raise self._unusable(error) from None
         self._memory.update(found)
         return found
@@ -80,7 +85,7 @@ class ScoreCache:
         if self._connection is None or not values:
             return
         now = int(time.time())
-        rows = [(key, json.dumps(value, allow_nan=False), now) for key, value in values.items()]
+        rows = [(key, _pack(key, json.dumps(value, allow_nan=False)), now) for key, value in values.items()]
         try:
             with self._connection as connection:
                 connection.executemany("INSERT OR REPLACE INTO scores (key, value, used) VALUES (?, ?, ?)", rows)
@@ -121,11 +126,28 @@ class ScoreCache:
         rows = self._connection.execute(f"SELECT key, value, used FROM scores WHERE key IN ({marks})", keys).fetchall()
         # Only entries not touched for a day are marked as used again: a rerun stays read-only.
         now = int(time.time())
-        stale = [(now, key) for key, _, used in rows if now - used > _DAY]
+        stale = [(now, key) for key, _, used in rows if not isinstance(used, int) or now - used > _DAY]
         if stale:
             with self._connection as connection:
                 connection.executemany("UPDATE scores SET used = ? WHERE key = ?", stale)
-        return {key: json.loads(value) for key, value, _ in rows}
+        texts = {key: _unpack(key, value) for key, value, _ in rows}
+        return {key: json.loads(text) for key, text in texts.items() if text is not None}
+
+
+def _pack(key: str, text: str) -> str:
+    return f"{_checksum(key, text)} {text}"
+
+
+def _unpack(key: str, stored: object) -> str | None:
+    """The text of an entry; None where it is not what was stored under this key."""
+    if not isinstance(stored, str):
+        return None
+    checksum, _, text = stored.partition(" ")
+    return text if checksum == _checksum(key, text) else None
+
+
+def _checksum(key: str, text: str) -> str:
+    return hashlib.sha256(f"{key} {text}".encode("utf-8", "surrogatepass")).hexdigest()[:_CHECKSUM]
 
 
 def _connect(file: Path) -> sqlite3.Connection:
@@ -137,9 +159,18 @@ def _connect(file: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous=NORMAL")
         with connection:
             connection.execute("CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, value TEXT, used INTEGER)")
+        _check_whole(connection)
         return connection
     except (OSError, sqlite3.Error) as error:
         raise _unusable(file, error) from None
+
+
+def _check_whole(connection: sqlite3.Connection) -> None:
+    """Find damage and foreign tables when the file is opened, not at every item of a run."""
+    connection.execute("SELECT key, value, used FROM scores LIMIT 1").fetchall()
+    (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise sqlite3.DatabaseError(str(found))
 
 
 def _unusable(file: Path, error: Exception) -> PixelgateError:

@@ -26,7 +26,7 @@ from pixelgate.metrics.registry import Measurement
 from pixelgate.protocols import Protocol
 from pixelgate.reading import Read, Role, make_reader
 from pixelgate.records import Deviation, Note
-from pixelgate.rulings import changed_reference, no_column, resized, too_small
+from pixelgate.rulings import changed_reference, no_column, resized, too_small, unreadable_folder
 from pixelgate.scores import CaseScores, SampleScore, record_from_json
 from pixelgate.tracks import REFERENCE, Sample, TrackData
 
@@ -137,13 +137,13 @@ class Engine:
                     self._keep(current, values, own=current is plan)
         finally:
             del self._plans[case.id]
-        there = [sample.id for sample in self.samples if sample.id in plan.outputs]
+        there = [sample.id for sample in self.samples if sample.id in plan.keys]
         return self._case_scores(plan, [self._collect(name, plan) for name in there if not plan.lacks(name)])
 
     def cached(self, case: Case) -> tuple[int, int]:
         """How many of a case's samples lie in the cache, and how many outputs it has."""
         plan = self._plan(case)
-        return sum(not plan.lacks(sample) for sample in plan.outputs), len(plan.outputs)
+        return sum(not plan.lacks(sample) for sample in plan.keys), len(plan.outputs)
 
     def score_pair(self, output: Path, sample: Sample, *, role: Role = "output") -> dict[str, Measurement]:
         """Score one file against a sample's references, past the cache.
@@ -166,35 +166,46 @@ class Engine:
     def _plan(self, case: Case) -> _Plan:
         if case.id in self._plans:
             return self._plans[case.id]
+        plan = self._find_files(case)
+        for sample in self.samples:
+            if sample.id in plan.outputs:
+                try:
+                    own = self.file_digest(plan.outputs[sample.id])
+                except InputError as error:
+                    # It fails its own case alone: other cases are looked at ahead of their turn.
+                    plan.problems.extend(error.problems)
+                else:
+                    plan.keys[sample.id] = self._keys(sample, own)
+        plan.known = self.cache.get_many(key for keys in plan.keys.values() for key in keys.values())
+        self._plans[case.id] = plan
+        return plan
+
+    def _find_files(self, case: Case) -> _Plan:
         names = [sample.id for sample in self.samples]
-        problems = check_files(case, names, self._reader.suffixes)
         if case.baseline:
-            outputs = {sample.id: sample.files[case.baseline] for sample in self.samples}
-        else:
-            assert case.folder is not None
+            return _Plan(case, {sample.id: sample.files[case.baseline] for sample in self.samples}, [])
+        assert case.folder is not None
+        try:
+            problems = check_files(case, names, self._reader.suffixes)
             outputs = self._outputs(case.folder, names)
             if self.settings.allow_missing:
+                problems = [problem for problem in problems if problem.rule != "missing-output"]
                 # A sample that one ratio lacks would change that ratio's mean alone, and bend the curve.
                 for sibling in case.siblings:
                     there = self._outputs(Path(sibling), names)
                     outputs = {sample: path for sample, path in outputs.items() if sample in there}
-        if self.settings.allow_missing:
-            problems = [problem for problem in problems if problem.rule != "missing-output"]
-        plan = _Plan(case, outputs, problems)
-        for sample in self.samples:
-            if sample.id in outputs:
-                plan.keys[sample.id] = self._keys(sample, outputs[sample.id])
-        plan.known = self.cache.get_many(key for keys in plan.keys.values() for key in keys.values())
-        self._plans[case.id] = plan
-        return plan
+        except InputError as error:
+            return _Plan(case, {}, list(error.problems))
+        except OSError as error:
+            return _Plan(case, {}, [unreadable_folder(error.filename or case.folder, error)])
+        return _Plan(case, outputs, problems)
 
     def _outputs(self, folder: Path, names: Sequence[str]) -> dict[str, Path]:
         found = find_outputs(folder, names, self._reader.suffixes)
         paths = {sample: folder / files[0] for sample, files in found.items() if len(files) == 1}
         return {sample: path for sample, path in paths.items() if path.is_file()}
 
-    def _keys(self, sample: Sample, output: Path) -> dict[str, str]:
-        own = self.file_digest(output)
+    def _keys(self, sample: Sample, own: str) -> dict[str, str]:
         read = {name: self._reference_digest(sample.files[name]) for name in self._references}
         keys = {"output": digest([self._reading_key, own, read])}
         for column in self._columns:

@@ -51,7 +51,7 @@ class Scan:
 
     Attributes:
         cases: sorted cases after the filters.
-        ignored: folders that hold no pictures and were passed over.
+        ignored: folders that hold no pictures, and hidden ones, which were passed over.
         own_folder: whether the folder is one method's own.
     """
 
@@ -148,7 +148,9 @@ def _slices(case: Case) -> tuple[list[Case], list[Problem]]:
 
 def _walk(outputs: Path, known: set[str], sliced: Collection[str]) -> tuple[list[Case], list[str], list[Problem]]:
     cases: list[Case] = []
-    ignored: list[str] = []
+    # Hidden folders are nobody's methods, but one that holds pictures is named.
+    hidden = (entry for entry in sorted(outputs.iterdir()) if entry.is_dir() and _hidden(entry.name))
+    ignored: list[str] = [entry.name for entry in hidden if _holds_pictures(entry)]
     problems: list[Problem] = []
     for method_folder in _folders(outputs):
         tracks = _folders(method_folder)
@@ -211,7 +213,11 @@ def add_baselines(
 
 
 def _folders(folder: Path) -> list[Path]:
-    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith((".", "__")))
+    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not _hidden(entry.name))
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".") or name == "__pycache__"
 
 
 def _pictures(folder: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from pixelgate.io.png import read_png
 from pixelgate.io.resize import resize_to
 from pixelgate.metrics.registry import Picture
 from pixelgate.protocols import Protocol as Rules
-from pixelgate.records import ImageRecord
+from pixelgate.records import ImageRecord, Note
 
 Role = Literal["output", "reference"]
 
@@ -136,8 +136,14 @@ class AnySquare:
         return Read(*read_any(path), backend=self._backend, side=self._side)
 
     def output(self, path: Path, reference: Read, role: Role = "output") -> Read:
-        """See `Reader.output`; predictions of any size are taken, as ground truths are."""
-        return self.reference(path)
+        """See `Reader.output`; predictions of any size are taken, as ground truths are, and another size is noted."""
+        read = self.reference(path)
+        own, wanted = (read.record.width, read.record.height), (reference.record.width, reference.record.height)
+        if own == wanted:
+            return read
+        message = f"is {own[0]}x{own[1]} pixels and its ground truth {wanted[0]}x{wanted[1]}; each was made a square"
+        note = Note(read.record.file, "other-size", message)
+        return replace(read, record=replace(read.record, notes=(*read.record.notes, note)))
 
 
 def make_reader(rules: Rules, allow_resize: bool) -> Reader:

@@ -49,3 +49,9 @@ def changed_reference(data: TrackData, path: Path) -> Problem:
         "the file is not the one that was fetched: its SHA-256 is not the lock's.",
         f"Fetch it again: pixelgate data fetch {data.track.id}",
     )
+
+
+def unreadable_folder(folder: Path | str, error: OSError) -> Problem:
+    """A folder of outputs cannot be read."""
+    reason = error.strerror or str(error)
+    return Problem(str(folder), "not-readable", f"cannot be read ({reason}).", "Check its rights.")

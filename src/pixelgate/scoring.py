@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pixelgate.cache import ScoreCache, default_cache_folder
 from pixelgate.columns import Settings
 from pixelgate.engine import Engine, Progress
-from pixelgate.errors import InputError, TrackError
+from pixelgate.errors import InputError, Problem, TrackError
 from pixelgate.layout import Case, add_baselines, scan, sliced_tracks
 from pixelgate.metrics.registry import Runtime
 from pixelgate.protocols import choose_backend, load_protocol
@@ -29,7 +29,7 @@ def score(
     track: str | None = None,
     method: str | None = None,
     data: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     device: str = "cpu",
     weights: str | PathLike[str] | None = None,
     cache: str | PathLike[str] | bool = True,
@@ -49,7 +49,7 @@ def score(
         track: score this track only.
         method: score this method only; names the method of a single folder (default: the folder's name).
         data: folders with tracks' data or a ``track.yaml``.
-        metrics: ids of the protocol's metrics to compute; empty computes all.
+        metrics: ids of the protocol's metrics to compute, or a single id; empty computes all.
         device: ``cpu``, ``cuda`` or ``cuda:N``, for learned metrics.
         weights: file or folder with network weights, before every other source.
         cache: True for the user's score cache, False for none, or a folder.
@@ -66,12 +66,15 @@ def score(
         it out of means without a word.
 
     Raises:
-        InputError: files break the protocol's rules; all problems are listed at once.
+        InputError: files break the protocol's rules; all problems are listed at once. Also where `outputs` is empty.
         TrackError: no such track, or its data are not at hand.
         MissingExtra, WeightsError: a metric cannot run here.
     """
+    if not outputs:
+        raise InputError(_no_outputs(outputs))
+    chosen = (metrics,) if isinstance(metrics, str) and metrics else tuple(metrics)
     folders = [Path(folder) for folder in ([data] if isinstance(data, (str, PathLike)) else data)]
-    settings = Settings(tuple(metrics), Runtime(device, str(weights) if weights else None), allow_missing, allow_resize)
+    settings = Settings(chosen, Runtime(device, str(weights) if weights else None), allow_missing, allow_resize)
     cases, own_folder = find_cases(Path(outputs), track, method, folders)
     store = ScoreCache(_cache_folder(cache))
     try:
@@ -200,6 +203,10 @@ def with_baselines(cases: Sequence[Case], engines: Mapping[str, Engine], methods
     protocols = {name: engine.protocol for name, engine in engines.items()}
     columns = {name: engine.data.columns for name, engine in engines.items()}
     return list(add_baselines(cases, protocols, columns, methods))
+
+
+def _no_outputs(outputs: object) -> Problem:
+    return Problem("", "outputs-folder", f"the argument outputs is {outputs!r}.", "Name the folder of your outputs.")
 
 
 def _cache_folder(cache: str | PathLike[str] | bool) -> Path | None:

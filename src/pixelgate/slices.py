@@ -51,6 +51,9 @@ def find_slices(root: Path) -> tuple[list[Slice], list[Problem]]:
     Read are ``0.10/``, ``10%/`` and ``10/``; ``scribble-xdog-0.10/``; and ``scribble/xdog/0.10/``, with DetFill's
     further level ``200/`` or without it. Two folders for one ratio, and pictures in a folder whose name is no
     ratio, are problems.
+
+    Raises:
+        InputError: rule ``not-readable``, a folder cannot be read.
     """
     slices: list[Slice] = []
     problems: list[Problem] = []
@@ -73,17 +76,26 @@ def find_slices(root: Path) -> tuple[list[Slice], list[Problem]]:
 
 def has_slices(root: Path) -> bool:
     """Whether a folder holds ratio folders itself, as one method's own folder does."""
-    return any(entry.is_dir() and _ratio(entry.name) is not None for entry in root.iterdir())
+    try:
+        return any(entry.is_dir() and _ratio(entry.name) is not None for entry in root.iterdir())
+    except OSError as error:
+        _refuse(error)
+        raise
 
 
 def _leaves(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
         if Path(folder) == root:
             continue
         pictures = any(Path(name).suffix.lower() in _SUFFIXES and not name.startswith(".") for name in names)
         if pictures or (not folders and _ratio(Path(folder).name) is not None):
             yield Path(folder)
+
+
+def _refuse(error: OSError) -> None:
+    found = f"the folder cannot be read ({error.strerror or error})."
+    raise InputError(Problem(str(error.filename), "not-readable", found, "Check its rights.")) from None
 
 
 _SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp"})

@@ -17,9 +17,10 @@ from pixelgate.colorizer.baseline import CANVAS, hint_fill_colorizer, plain_colo
 from pixelgate.colorizer.canny import canny_line_art
 from pixelgate.colorizer.evaluate import evaluate_colorizer
 from pixelgate.colorizer.sample import Colorizer
-from pixelgate.errors import TrackError
+from pixelgate.errors import Problem, TrackError
 from pixelgate.io.files import pixel_digest
 from pixelgate.io.write import write_png
+from pixelgate.tracks.expected import check_pictures
 
 Picture = NDArray[np.uint8]
 Progress = Callable[[int, int, str], None]
@@ -108,6 +109,11 @@ def build(root: Path, progress: Progress | None = None) -> None:
         write_png(root / name, picture)
         if progress is not None:
             progress(done, len(pictures), name)
+
+
+def verify(root: Path) -> list[Problem]:
+    """Read every file that `build` makes and hold its pixels to `EXPECTED`; missing files are skipped."""
+    return check_pictures(root, EXPECTED)
 
 
 def make_outputs(

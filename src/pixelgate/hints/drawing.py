@@ -84,7 +84,10 @@ def _scribbles(draw: ImageDraw.ImageDraw, hints: Hints, cell: Point, rim: bool) 
             if other < size and 0 <= beside < size and on[other, beside]:
                 same = hints.labels[other, beside] == hints.labels[row, column]
                 # No short cut over a corner that the stroke turns.
-                turns = down and right and (on[row, beside] or on[other, column])
+                label = hints.labels[row, column]
+                corners = ((row, beside), (other, column))
+                # Another region's scribble at the corner does not break this one's diagonal.
+                turns = down and right and any(on[place] and hints.labels[place] == label for place in corners)
                 if same and not turns:
                     draw.line([centre, _centre(other, beside, cell)], colour, width)
 

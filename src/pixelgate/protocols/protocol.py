@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -224,10 +224,16 @@ def load_protocol(protocol_id: str) -> Protocol:
         return _REGISTERED[protocol_id]
     if protocol_id not in _built_in():
         raise ProtocolError(f"unknown protocol {protocol_id!r}; known: {', '.join(available_protocols())}")
+    return _load_built_in(protocol_id)
+
+
+@cache
+def _load_built_in(protocol_id: str) -> Protocol:
     file = resources.files("pixelgate.protocols") / f"{protocol_id}.yaml"
     return parse_protocol(file.read_text(encoding="utf-8"), f"{protocol_id}.yaml")
 
 
-def _built_in() -> set[str]:
+@cache
+def _built_in() -> frozenset[str]:
     folder = resources.files("pixelgate.protocols")
-    return {entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")}
+    return frozenset(e.name.removesuffix(".yaml") for e in folder.iterdir() if e.name.endswith(".yaml"))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pixelgate.errors import MissingExtra, TrackError
+from pixelgate.errors import MissingExtra, Problem, TrackError
 from pixelgate.tracks.track import BuiltSource, Track
 
 BuildProgress = Callable[[int, int, str], None]
@@ -60,6 +60,25 @@ def _build(track: Track, source: BuiltSource, folder: Path, progress: BuildProgr
         raise _missing(track, source, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def verify_built(track: Track, folder: Path) -> list[Problem]:
+    """Hold a built track's files to what its builder makes, where the builder's module has a function for that.
+
+    That function is ``verify(root) -> list[Problem]``; it skips files that are missing.
+
+    Args:
+        track: a track whose source is a `BuiltSource`.
+        folder: the track's folder.
+
+    Raises:
+        MissingExtra, TrackError: as `build`.
+    """
+    assert isinstance(track.source, BuiltSource)
+    _builder(track, track.source)
+    module = importlib.import_module(track.source.builder.partition(":")[0])
+    check: Callable[[Path], list[Problem]] | None = getattr(module, "verify", None)
+    return check(folder) if check is not None else []
 
 
 def _builder(track: Track, source: BuiltSource) -> Callable[..., None]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from pixelgate.errors import Problem, TrackError
+from pixelgate.tracks.build import verify_built
 from pixelgate.tracks.places import built_folder, find
 from pixelgate.tracks.revision import digest_file
 from pixelgate.tracks.track import BuiltSource, LocalSource, Track, TrackData
@@ -56,8 +57,9 @@ def status(track: Track, data: Sequence[Path] = ()) -> TrackStatus:
 def verify(track: Track, root: Path | None = None) -> list[Problem]:
     """Read every file of a track and hold it against what was fetched.
 
-    For a fetched data set, size and SHA-256 of each file must be those in the lock file. For a user's
-    own and a built track there is nothing to compare with; missing and misnamed files are found.
+    For a fetched data set, size and SHA-256 of each file must be those in the lock file. A built track's
+    pictures must be those that its builder makes. For a user's own track there is nothing to compare with;
+    missing and misnamed files are found.
 
     Args:
         track: the track.
@@ -74,18 +76,27 @@ def verify(track: Track, root: Path | None = None) -> list[Problem]:
         command = "pixelgate demo" if isinstance(track.source, BuiltSource) else f"pixelgate data fetch {track.id}"
         raise TrackError(f"track {track.id!r}: its files are not here. Run: {command}")
     problems = found.problems()
+    named = {problem.file for problem in problems}
     if found.lock is None:
-        if not isinstance(track.source, (BuiltSource, LocalSource)):
+        if isinstance(track.source, BuiltSource):
+            problems += [problem for problem in verify_built(track, found.root) if problem.file not in named]
+        elif not isinstance(track.source, LocalSource):
             problems.append(_no_lock(found))
         return sorted(problems)
-    named = {problem.file for problem in problems}
     for name in found.files():
         path = found.root / name
-        if str(path) not in named and digest_file(path).sha256 != found.lock.files[name].sha256:
-            mend = f"Run: pixelgate data fetch {track.id}"
-            text = f"its bytes are not those that were fetched (sha256 {found.lock.files[name].sha256})."
-            problems.append(Problem(str(path), "changed-data", text, mend))
+        fault = "" if str(path) in named else _fault(path, found.lock.files[name].sha256)
+        if fault:
+            problems.append(Problem(str(path), "changed-data", fault, f"Run: pixelgate data fetch {track.id}"))
     return sorted(problems)
+
+
+def _fault(path: Path, sha256: str) -> str:
+    try:
+        same = digest_file(path).sha256 == sha256
+    except OSError as error:
+        return f"cannot be read ({error.strerror or error})."
+    return "" if same else f"its bytes are not those that were fetched (sha256 {sha256})."
 
 
 def _no_lock(found: TrackData) -> Problem:

@@ -30,11 +30,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pixelgate.errors import InputError, MissingExtra, TrackError
+from pixelgate.errors import InputError, MissingExtra, Problem, TrackError
 from pixelgate.io.files import atomic_write, pixel_digest
 from pixelgate.io.png import read_png
 from pixelgate.io.write import png_bytes
 from pixelgate.tracks.demo_grades import Curve, Grade, saturation
+from pixelgate.tracks.expected import check_pictures
 
 Progress = Callable[[int, int, str], None]
 """Called with (files done so far, files in all, the file done last)."""
@@ -233,6 +234,11 @@ def build(root: Path, progress: Progress | None = None) -> None:
         _write_if_needed(root / name, png_bytes(picture))
         if progress is not None:
             progress(done, len(pictures), name)
+
+
+def verify(root: Path) -> list[Problem]:
+    """Read every file that `build` makes and hold its pixels to `EXPECTED`; missing files are skipped."""
+    return check_pictures(root, EXPECTED)
 
 
 def _picture(pair: Pair, folder: str, photographs: dict[str, NDArray[np.uint8]]) -> NDArray[np.uint8]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pixelgate.errors import TrackError
 from pixelgate.tracks.build import BuildProgress, build
-from pixelgate.tracks.listing import Listing
+from pixelgate.tracks.listing import Listing, unreadable
 from pixelgate.tracks.lock import read_lock
 from pixelgate.tracks.track import REFERENCE, BuiltSource, HubSource, LocalSource, Track, TrackData
 
@@ -94,8 +94,15 @@ def _places(track: Track, data: list[Path]) -> list[Path]:
     else:
         names = [track.id, built_folder(track).name]
     own = [place for folder in data for place in (folder, *(folder / name for name in names))]
-    found = [place.absolute() for place in (*own, *(home / name for name in names)) if not place.is_file()]
+    found = [place.absolute() for place in (*own, *(home / name for name in names)) if not _is_file(place)]
     return list(dict.fromkeys(found))
+
+
+def _is_file(place: Path) -> bool:
+    try:
+        return place.is_file()
+    except OSError as error:
+        raise unreadable(place.parent, error) from None
 
 
 def _holds(track: Track, place: Path) -> bool:

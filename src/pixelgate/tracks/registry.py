@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pixelgate.errors import TrackError
 from pixelgate.tracks.definition import read_track
+from pixelgate.tracks.listing import unreadable
 from pixelgate.tracks.track import Track
 
 TRACK_FILE = "track.yaml"
@@ -99,14 +100,20 @@ def _own(data: Iterable[Path]) -> dict[str, Track]:
 def _track_files(data: Sequence[Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for place in data:
-        if place.is_file() and place.suffix in (".yaml", ".yml"):
-            found[place.resolve()] = None
-        elif place.is_dir():
-            paths = [place / TRACK_FILE, *sorted(place.glob(f"*/{TRACK_FILE}"))]
-            found.update({path.resolve(): None for path in paths if path.is_file()})
-        else:
-            raise TrackError(f"{place}: no such folder. Name the folder of your data set or its {TRACK_FILE}.")
+        try:
+            found.update(dict.fromkeys(_definitions(place)))
+        except OSError as error:
+            raise unreadable(place, error) from None
     return list(found)
+
+
+def _definitions(place: Path) -> list[Path]:
+    if place.is_file() and place.suffix in (".yaml", ".yml"):
+        return [place.resolve()]
+    if place.is_dir():
+        paths = [place / TRACK_FILE, *sorted(place.glob(f"*/{TRACK_FILE}"))]
+        return [path.resolve() for path in paths if path.is_file()]
+    raise TrackError(f"{place}: no such folder. Name the folder of your data set or its {TRACK_FILE}.")
 
 
 def _from(track: Track | None) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pixelgate.errors import InputError, Problem
+
 _BLOCK = 1 << 20
 
 
@@ -50,8 +52,16 @@ def content_revision(root: Path, names: Iterable[str]) -> str:
     Args:
         root: the folder.
         names: relative names with ``/``.
+
+    Raises:
+        InputError: rule ``not-readable``, a file cannot be read.
     """
-    lines = [(name, digest_file(root / name).sha256) for name in names]
+    lines = []
+    for name in names:
+        try:
+            lines.append((name, digest_file(root / name).sha256))
+        except OSError as error:
+            raise InputError(_unreadable(root / name, error)) from None
     return _revision(lines)
 
 
@@ -59,15 +69,26 @@ def pixel_revision(root: Path, names: Iterable[str]) -> str:
     """As `content_revision`, over decoded pictures in place of file bytes.
 
     The digest of a picture is the SHA-256 of ``<mode> <width>x<height>``, a line feed, and its raw samples.
+
+    Raises:
+        InputError: rule ``not-readable``, a file cannot be read or decoded.
     """
     from PIL import Image
 
     lines = []
     for name in names:
-        with Image.open(root / name) as image:
-            head = f"{image.mode} {image.width}x{image.height}\n".encode("ascii")
-            lines.append((name, hashlib.sha256(head + image.tobytes()).hexdigest()))
+        try:
+            with Image.open(root / name) as image:
+                head = f"{image.mode} {image.width}x{image.height}\n".encode("ascii")
+                lines.append((name, hashlib.sha256(head + image.tobytes()).hexdigest()))
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # as Pillow finds damage
+            raise InputError(_unreadable(root / name, error)) from None
     return _revision(lines)
+
+
+def _unreadable(path: Path, error: Exception) -> Problem:
+    reason = getattr(error, "strerror", None) or str(error)
+    return Problem(str(path), "not-readable", f"cannot be read ({reason}).", "Check its rights, or put it there anew.")
 
 
 def _revision(lines: list[tuple[str, str]]) -> str:

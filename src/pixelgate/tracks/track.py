@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -203,11 +204,12 @@ class TrackData:
         return entry.sha256 if entry else None
 
     def problems(self) -> list[Problem]:
-        """All that is wrong with the track's own files, sorted: missing, misnamed, foreign, changed in size.
+        """All that is wrong with the track's own files, sorted: missing, misnamed, locked, foreign, changed in size.
 
         File contents are not read; `pixelgate.tracks.fetch.verify` does that.
         """
         found = [self._missing(name) for name in self._all_names() if not self._listing.has(name)]
+        found += [_locked(path) for name in self.files() if not os.access(path := self.root / name, os.R_OK)]
         if self.track.discovered:
             found += self._orphans()
         if self.lock is not None:
@@ -234,8 +236,11 @@ class TrackData:
         if near:
             mend = f"Rename it to {Path(name).name!r}: names are exact, also on a disk that ignores case."
             return Problem(str(path), "name-case", f"the file is named {near!r}.", mend)
-        if self._listing.is_folder(name):
+        kind = self._listing.kind(name)
+        if kind == "folder":
             return Problem(str(path), "not-a-file", "a folder stands where a picture should.", "Remove the folder.")
+        if kind == "other":
+            return Problem(str(path), "not-a-file", "this is a link to nothing, or no plain file.", self._mend())
         return Problem(str(path), "missing-reference", "the track's own file is missing.", self._mend())
 
     def _mend(self) -> str:
@@ -278,3 +283,7 @@ class TrackData:
                 text = f"the file has {size} bytes; {entry.size} were fetched."
                 found.append(Problem(str(self.root / name), "changed-data", text, mend))
         return found
+
+
+def _locked(path: Path) -> Problem:
+    return Problem(str(path), "not-readable", "cannot be read (permission denied).", "Check its rights.")
