@@ -134,9 +134,10 @@ def test_list(pixelgate, photos, tmp_path):
     assert (done.status, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[0] == f"data directory: {tmp_path / 'data'}"
-    states = {line.split()[0]: line.split()[1] for line in lines[3:8]}
+    states = {line.split()[0]: line.split()[1] for line in lines[3:9]}
     assert states == {
         "acetone-transfer": "absent",
+        "demo-hints": "not-built",
         "demo-pst": "not-built",
         "my-photos": "ready",
         "pst50-paired": "absent",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pixelgate.engine import Engine
 from pixelgate.errors import InputError, PixelgateError, Problem, ProtocolError
 from pixelgate.layout import Case
 from pixelgate.protocols import load_protocol
+from pixelgate.slices import find_slices
 from pixelgate.tracks import load_track, locate
 
 
@@ -74,6 +76,19 @@ class TestUnreadable:
         assert not engine.score(one, [two]).problems
         (problem,) = engine.score(two).problems
         assert (problem.rule, problem.file) == ("not-readable", str(locked))
+
+    def test_a_ratios_folder_is_not_taken_for_an_empty_one(self, tmp_path, monkeypatch):
+        real, locked = os.scandir, tmp_path / "0.10"
+        locked.mkdir()
+
+        def refuse(folder):
+            if Path(folder) == locked:
+                raise PermissionError(13, "Permission denied", str(folder))
+            return real(folder)
+
+        monkeypatch.setattr(os, "scandir", refuse)
+        with pytest.raises(InputError, match=r"0\.10: the folder cannot be read .*\[not-readable\]"):
+            find_slices(tmp_path)
 
 
 DAMAGE = {

@@ -168,3 +168,25 @@ def test_an_edited_prediction_moves_the_curve(ratios):
     result = ratios()
     assert result.ret == 1
     assert "outputs differ" in text_of(result)
+
+
+def test_line_art_sources_are_averaged(ratios):
+    for ratio in GRID:
+        folder = ratios.root / "out" / "m" / "ink" / ratio
+        for source, change in (("xdog", 0), ("sketch", 3)):
+            for file in folder.iterdir():
+                pixels = np.clip(load(file).astype(int) - change, 0, 255).astype(np.uint8)
+                save(folder.parent / f"scribble-{source}-{ratio}" / file.name, pixels)
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+    result = ratios()
+    assert result.ret == 0, text_of(result)
+    report = ratios.report()
+    assert [curve["variant"] for curve in report["curves"]] == ["scribble-sketch", "scribble-xdog"]
+    (row,) = report["over_sources"]
+    assert row["sources"] == ["sketch", "xdog"]
+    areas = [curve["metrics"]["psnr"]["area"]["mean"] for curve in report["curves"]]
+    assert row["metrics"]["psnr"]["mean"] == pytest.approx(np.mean(areas))
+    assert row["metrics"]["psnr"]["sd"] == pytest.approx(np.std(areas, ddof=1))
+    assert "over 2 line-art sources" in text_of(result)

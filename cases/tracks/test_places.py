@@ -25,7 +25,7 @@ from pixelgate.tracks import (
 )
 from pixelgate.tracks.fetch import fetch, status, verify
 
-BUILT_IN = ["acetone-transfer", "demo-pst", "pst50-paired", "pst50-paired-log"]
+BUILT_IN = ["acetone-transfer", "demo-hints", "demo-pst", "pst50-paired", "pst50-paired-log"]
 
 
 @pytest.fixture(autouse=True)

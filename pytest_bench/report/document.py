@@ -9,7 +9,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pixelgate.aggregate import Aggregate, aggregate, bootstrap_settings
-from pixelgate.curves import CurveAggregate, CurveGroup, aggregate_curve, curve_to_json, grid_deviation
+from pixelgate.curves import (
+    CurveAggregate,
+    CurveGroup,
+    aggregate_curve,
+    curve_to_json,
+    grid_deviation,
+    source_rows,
+)
 from pixelgate.layout import Case
 from pixelgate.metrics.registry import get_metric
 from pixelgate.protocols import Protocol
@@ -116,6 +123,12 @@ def curve_document(bench: Bench, result: CurveResult) -> dict[str, Any]:
     }
 
 
+def over_sources_document(curves: Sequence[CurveResult]) -> list[dict[str, Any]]:
+    """Mean and sample standard deviation of areas over line-art sources."""
+    rows = source_rows([(result.group, result.aggregates) for result in curves])
+    return [{**asdict(row), "sources": list(row.sources)} for row in rows]
+
+
 def build_document(
     bench: Bench, cases: Sequence[CaseResult], items: Mapping[str, ItemResult], exit_status: int, start: float
 ) -> dict[str, Any]:
@@ -132,6 +145,7 @@ def build_document(
         "tracks": [_track(bench, track_id) for track_id in sorted(bench.discovery.tracks)],
         "cases": [_case(bench, result) for result in cases],
         "curves": [curve_document(bench, result) for result in curve_results(bench, cases)],
+        "over_sources": over_sources_document(curve_results(bench, cases)),
         "checks": [_check(item) for item in items.values() if item.kind != "case"],
         "not_selected": [case.id for case in bench.discovery.cases if case.id not in selected],
         "lost": [item.node_id for item in items.values() if item.outcome == "lost"],

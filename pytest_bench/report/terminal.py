@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pixelgate.aggregate import Aggregate
+from pixelgate.curves import source_rows
 from pixelgate.records import Deviation
 from pixelgate.tables import Row, count_text, listed, table, track_line
 from pytest_bench.golden_update import Update
@@ -79,8 +80,17 @@ def _areas(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
         "",
         f"area under the curve over the hint ratio (backend: {protocol.backend})",
         *table(protocol, rows),
+        *_over_sources(curves),
         *_checklists(bench, curves),
     ]
+
+
+def _over_sources(curves: Sequence[CurveResult]) -> list[str]:
+    lines = []
+    for row in source_rows([(result.group, result.aggregates) for result in curves]):
+        areas = ", ".join(f"{metric} {one.mean:.4f} ± {one.sd:.4f}" for metric, one in row.metrics.items() if one.sd)
+        lines.append(f"{row.method} {row.hint_type}, mean ± SD over {len(row.sources)} line-art sources: {areas}")
+    return lines
 
 
 def _checklists(bench: Bench, curves: Sequence[CurveResult]) -> list[str]:

@@ -16,7 +16,7 @@ from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation
 from pixelgate.scores import CaseScores
 from pixelgate.slices import split_name
-from pixelgate.stats import Curve, Interval, curve
+from pixelgate.stats import Curve, Interval, SourceSummary, curve, over_sources
 
 
 @dataclass(frozen=True, order=True)
@@ -140,6 +140,46 @@ def _curve(group: CurveGroup, scores: Sequence[CaseScores], metric: str, bootstr
             confidence=bootstrap.confidence,
         )
     )
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """A method's areas over its line-art sources, for one hint type.
+
+    Attributes:
+        method, track, hint_type: what the row is about.
+        sources: the line-art sources.
+        metrics: metric id -> mean and sample standard deviation; only metrics that every source has an area for.
+    """
+
+    method: str
+    track: str
+    hint_type: str
+    sources: tuple[str, ...]
+    metrics: Mapping[str, SourceSummary]
+
+
+def source_rows(curves: Sequence[tuple[CurveGroup, Mapping[str, CurveAggregate]]]) -> list[SourceRow]:
+    """Mean ± standard deviation over line-art sources, where a method has two or more for one hint type.
+
+    A variant is read as hint type and source, ``scribble-xdog``.
+    """
+    rows: dict[tuple[str, str, str], list[tuple[str, Mapping[str, CurveAggregate]]]] = {}
+    for group, aggregates in curves:
+        hint_type, mark, source = group.variant.partition("-")
+        if mark:
+            rows.setdefault((group.method, group.track, hint_type), []).append((source, aggregates))
+    return [_source_row(key, own) for key, own in sorted(rows.items()) if len(own) > 1]
+
+
+def _source_row(key: tuple[str, str, str], own: Sequence[tuple[str, Mapping[str, CurveAggregate]]]) -> SourceRow:
+    areas: dict[str, list[float]] = {}
+    for _, aggregates in own:
+        for metric, one in aggregates.items():
+            if one.curve is not None:
+                areas.setdefault(metric, []).append(one.curve.area.mean)
+    whole = {metric: over_sources(values) for metric, values in areas.items() if len(values) == len(own)}
+    return SourceRow(*key, tuple(source for source, _ in own), whole)
 
 
 def curve_to_json(aggregate: CurveAggregate) -> dict[str, Any]:

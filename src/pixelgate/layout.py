@@ -149,7 +149,7 @@ def _slices(case: Case) -> tuple[list[Case], list[Problem]]:
 def _walk(outputs: Path, known: set[str], sliced: Collection[str]) -> tuple[list[Case], list[str], list[Problem]]:
     cases: list[Case] = []
     # Hidden folders are nobody's methods, but one that holds pictures is named.
-    hidden = (entry for entry in sorted(outputs.iterdir()) if entry.is_dir() and _hidden(entry.name))
+    hidden = (entry for entry in _entries(outputs) if entry.is_dir() and _hidden(entry.name))
     ignored: list[str] = [entry.name for entry in hidden if _holds_pictures(entry)]
     problems: list[Problem] = []
     for method_folder in _folders(outputs):
@@ -213,20 +213,44 @@ def add_baselines(
 
 
 def _folders(folder: Path) -> list[Path]:
-    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not _hidden(entry.name))
+    return sorted(entry for entry in _entries(folder) if entry.is_dir() and not _hidden(entry.name))
 
 
 def _hidden(name: str) -> bool:
     return name.startswith(".") or name == "__pycache__"
 
 
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        _unreadable(error)
+        raise
+
+
+def _unreadable(error: OSError) -> None:
+    reason = error.strerror or str(error)
+    problem = Problem(str(error.filename), "not-readable", f"cannot be read ({reason}).", "Check its rights.")
+    raise InputError(problem) from None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        _unreadable(error)
+        raise
+
+
 def _pictures(folder: Path) -> bool:
-    return any(entry.suffix.lower() == ".png" and not entry.name.startswith(".") for entry in folder.iterdir())
+    return any(entry.suffix.lower() == ".png" and not entry.name.startswith(".") for entry in _entries(folder))
 
 
 def _holds_pictures(folder: Path) -> bool:
     return any(
-        name.lower().endswith(".png") and not name.startswith(".") for _, _, names in os.walk(folder) for name in names
+        name.lower().endswith(".png") and not name.startswith(".")
+        for _, _, names in os.walk(folder, onerror=_unreadable)
+        for name in names
     )
 
 
@@ -279,7 +303,7 @@ def check_files(case: Case, samples: Sequence[str], suffixes: Sequence[str] = ("
         return []
     present = {
         entry.name: entry
-        for entry in case.folder.iterdir()
+        for entry in _entries(case.folder)
         if entry.name.lower().endswith(tuple(suffixes)) and not entry.name.startswith(".")
     }
     outputs = find_outputs(case.folder, samples, suffixes, present)
@@ -290,7 +314,7 @@ def check_files(case: Case, samples: Sequence[str], suffixes: Sequence[str] = ("
     problems = [_missing(case.folder / name, extra) for name in missing]
     problems += [_extra(case.folder / name, len(samples), first) for name in extra]
     problems += [_twice(case.folder / names[0], names) for names in outputs.values() if len(names) > 1]
-    problems += [_not_a_file(present[name]) for name in sorted(wanted) if not present[name].is_file()]
+    problems += [_not_a_file(present[name]) for name in sorted(wanted) if not _is_file(present[name])]
     problems += [_stray_folder(folder) for folder in _folders(case.folder) if _stray(folder, suffixes)]
     return problems
 
@@ -299,7 +323,7 @@ def find_outputs(
     folder: Path, samples: Sequence[str], suffixes: Sequence[str], names: Collection[str] | None = None
 ) -> dict[str, list[str]]:
     """Sample -> the names of its outputs in a folder, by exact name; none where it is missing."""
-    present = set(os.listdir(folder)) if names is None else names
+    present = {entry.name for entry in _entries(folder)} if names is None else names
     return {sample: [name for suffix in suffixes if (name := f"{sample}{suffix}") in present] for sample in samples}
 
 

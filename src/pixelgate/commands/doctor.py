@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from typing import Any
@@ -24,8 +27,8 @@ _GAINS = {
     "xdist": "to score with several processes (pytest -n 2)",
 }
 _DETAILS = """\
-Exit status 0 where the main job, pytest --bench-outputs=DIR, can run here with all metrics, else 1. Nothing is
-downloaded."""
+Exit status 0 where the main job, pytest --bench-outputs=DIR, can run here with all metrics but those of large networks
+(OpenCLIP, DINO, DreamSim), else 1. Nothing is downloaded."""
 
 
 @dataclass
@@ -170,10 +173,16 @@ def _look_at_metrics(found: _Findings, args: argparse.Namespace) -> None:
     found.data["metrics"] = rows
     shown = [(row["protocol"], row["id"], row["problem"] or _words(row["backend"])) for row in rows]
     found.section("metrics, and what computes them", aligned(shown))
-    for problem in dict.fromkeys(row["problem"] for row in rows if row["problem"] and row["problem"] != _NO_WEIGHTS):
-        found.needed.append(problem)
+    for row in rows:
+        problem = row["problem"]
+        # Metrics of large networks are optional: runs leave them out with --bench-metrics.
+        steps = found.optional if row["id"] in _LARGE_NETWORKS else found.needed
+        if problem and problem != _NO_WEIGHTS and problem not in steps:
+            steps.append(problem)
 
 
+_LARGE_NETWORKS = ("openclip", "dino", "dreamsim")
+_OFFLINE = "PIXELGATE_OFFLINE"
 _NO_WEIGHTS = "cannot run: no weights"
 
 
@@ -182,14 +191,29 @@ def _backend(protocol: Any, metric_id: str, found: _Findings, args: argparse.Nam
     from pixelgate.metrics.registry import Runtime
 
     # Binding LPIPS without weights would try to download them.
-    learned = protocol.metric(metric_id).metric == "lpips"
+    learned = protocol.metric(metric_id).metric in ("lpips", "unit_lpips")
     if learned and not any(source["verified"] for source in found.data["weights"]):
         return {"backend": None, "problem": _missing_package() or _NO_WEIGHTS}
     try:
-        (column,) = bind_columns(protocol, Settings((metric_id,), Runtime(weights=args.weights)))
+        with _offline():
+            (column,) = bind_columns(protocol, Settings((metric_id,), Runtime(weights=args.weights)))
     except PixelgateError as error:
         return {"backend": None, "problem": str(error)}
     return {"backend": dict(column.scorer.fingerprint), "problem": None}
+
+
+@contextlib.contextmanager
+def _offline() -> Iterator[None]:
+    # The large networks' weights would be downloaded where they are missing.
+    before = os.environ.get(_OFFLINE)
+    os.environ[_OFFLINE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_OFFLINE]
+        else:
+            os.environ[_OFFLINE] = before
 
 
 def _missing_package() -> str:
