@@ -88,7 +88,7 @@ _SPECS = (
     _Spec(
         "backend",
         "text",
-        "which of a protocol's backends computes, e.g. paper or pillow (default: the published one, where it can run)",
+        "which of a protocol's backends computes: paper or pillow (default: auto)",
         "NAME",
         default="auto",
     ),
