@@ -24,6 +24,7 @@ from pytest_bench.golden import (
     golden_file,
     read_golden,
     read_tolerances,
+    slice_key,
     tolerance_of,
 )
 
@@ -86,22 +87,23 @@ def _merge(
     folders: GoldenFolders,
 ) -> Update:
     golden = _start(file, protocol, revision, scores)
+    key = slice_key(protocol, scores.case.slice)
     tolerances = read_tolerances(folders.own, folders.shipped)
     new = _slice(scores, aggregates, {metric: tolerance_of(tolerances, protocol, metric) for metric in aggregates})
-    old = golden["slices"].get(scores.case.slice, {"metrics": {}, "outputs": new["outputs"]})
+    old = golden["slices"].get(key, {"metrics": {}, "outputs": new["outputs"]})
     left = sorted(old["metrics"].keys() - new["metrics"].keys())
     if left and old["outputs"] != new["outputs"]:
         why = f"the outputs changed, and {', '.join(left)} would stay behind; run without --bench-metrics"
         return Update(scores.case.id, str(file), refused=why)
     changed = tuple(
-        f"{scores.case.slice}/{metric}"
+        f"{key}/{metric}"
         for metric, entry in new["metrics"].items()
         if not _same(old["metrics"].get(metric), entry) or old["outputs"] != new["outputs"]
     )
     if not changed and file.is_file():
         return Update(scores.case.id, str(file))
     merged = {"outputs": new["outputs"], "metrics": {**old["metrics"], **new["metrics"]}}
-    golden["slices"] = dict(sorted({**golden["slices"], scores.case.slice: merged}.items()))
+    golden["slices"] = dict(sorted({**golden["slices"], key: merged}.items()))
     atomic_write(file, to_json(golden))
     read_golden.cache_clear()
     return Update(scores.case.id, str(file), changed)

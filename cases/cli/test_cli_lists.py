@@ -8,7 +8,7 @@ from pixelgate.metrics import all_metrics, get_metric
 from pixelgate.protocols import load_protocol
 from pixelgate.tracks import available_tracks, load_track
 
-BUILT_IN = ["acetone-transfer", "demo-pst", "pst50-paired", "pst50-paired-log"]
+BUILT_IN = ["acetone-transfer", "demo-hints", "demo-pst", "pst50-paired", "pst50-paired-log"]
 
 
 def first_words(text):
@@ -56,9 +56,10 @@ def test_a_track_of_ones_own(pixelgate, photos):
 def test_protocols(pixelgate):
     done = pixelgate("protocols")
     assert (done.status, done.err) == (0, "")
-    assert first_words(done.out) == ["protocol", "pstbench"]
-    (listed,) = pixelgate("protocols", "--json").data["protocols"]
-    assert listed["metrics"] == ["psnr", "ssim", "lpips", "de00", "hcorr_gt", "hcorr_style"]
+    assert first_words(done.out) == ["protocol", "hintauc", "pstbench"]
+    hintauc, pstbench = pixelgate("protocols", "--json").data["protocols"]
+    assert hintauc["metrics"] == ["mse", "psnr", "ssim", "lpips", "openclip", "dino", "dreamsim"]
+    assert pstbench["metrics"] == ["psnr", "ssim", "lpips", "de00", "hcorr_gt", "hcorr_style"]
 
 
 def test_one_protocol(pixelgate):

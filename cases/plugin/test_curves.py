@@ -156,8 +156,21 @@ def test_backends_are_recorded_and_never_mixed(ratios):
     assert ratios().ret == 0
     result = ratios(backend="paper")
     assert result.ret == 1
-    assert "no tolerance is named" in text_of(result)
+    assert "there are no golden numbers for this case" in text_of(result)
     assert ratios.report()["curves"][0]["backend"] == "paper"
+    assert ratios("--bench-update-golden", backend="paper").ret == 0
+    assert ratios(backend="paper").ret == 0
+    assert ratios().ret == 0
+
+
+def test_golden_numbers_of_the_published_backend_do_not_hold_for_another(ratios):
+    assert ratios("--bench-update-golden", backend="paper").ret == 0
+    result = ratios()
+    assert result.ret == 1
+    assert "no tolerance is named" in text_of(result)
+
+
+def test_an_unknown_backend_is_a_usage_error(ratios):
     assert ratios(backend="cuda").ret == 4
 
 
