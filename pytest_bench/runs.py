@@ -39,15 +39,31 @@ def manifest_of(folder: Path) -> Manifest | None:
 def forget() -> None:
     """Read every manifest anew; for each run, as one process may start several."""
     manifest_of.cache_clear()
+    manifest_problems.cache_clear()
 
 
-def manifest_problems(folder: Path) -> list[Problem]:
+@cache
+def manifest_problems(folder: Path) -> tuple[Problem, ...]:
     """What does not fit between a run's manifest and its folder: missing, extra and edited files."""
     try:
         manifest = manifest_of(folder)
     except InputError as error:
-        return list(error.problems)
-    return check(manifest, folder) if manifest is not None else []
+        return tuple(error.problems)
+    return tuple(check(manifest, folder)) if manifest is not None else ()
+
+
+def case_problems(case: Case) -> list[Problem]:
+    """Those of the manifest's problems that a case's mean must not stand on: its edited files, an unfinished run.
+
+    Missing and extra files are the engine's to tell.
+    """
+    return [
+        problem
+        for folder in run_folders([case])
+        for problem in manifest_problems(folder)
+        if problem.rule not in ("missing-output", "extra-output")
+        and (Path(problem.file).parent == case.folder or Path(problem.file).parent in (folder, folder.parent))
+    ]
 
 
 def oracle_deviation(case: Case) -> list[Deviation]:
@@ -61,11 +77,12 @@ def oracle_deviation(case: Case) -> list[Deviation]:
     return []
 
 
-def checklist(folder: Path, given: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def checklist(folder: Path, given: Sequence[str], variant: str = "") -> tuple[dict[str, str], list[str]]:
     """The reporting checklist of a run, and what is missing from it.
 
     Args:
         folder: the run's folder; its manifest and its ``meta.yaml`` are read.
+        variant: hint type and line-art source, as the ratio folders name them.
         given: ``KEY=VALUE`` from the command line, which go before both. A checkpoint that is a file is hashed.
 
     Raises:
@@ -73,6 +90,9 @@ def checklist(folder: Path, given: Sequence[str]) -> tuple[dict[str, str], list[
     """
     manifest = manifest_of(folder)
     known: dict[str, Any] = {}
+    if variant:
+        hint_type, mark, source = variant.partition("-")
+        known.update({"hint_type": hint_type, "line_art_source": source} if mark else {})
     if manifest is not None:
         known.update({key: value for key, value in manifest.settings.items() if value not in (None, "")})
         known.update(manifest.meta)

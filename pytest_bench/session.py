@@ -25,7 +25,7 @@ from pytest_bench.discovery import Discovery, with_baselines
 from pytest_bench.golden import GoldenFolders, Verdict, compare
 from pytest_bench.options import Options
 from pytest_bench.report.failure import describe
-from pytest_bench.runs import manifest_problems, oracle_deviation, run_folders
+from pytest_bench.runs import case_problems, manifest_problems, oracle_deviation, run_folders
 
 BENCH = pytest.StashKey["Bench"]()
 PAYLOAD = pytest.StashKey[dict[str, Any]]()
@@ -150,7 +150,9 @@ class Bench:
             ]
             scores = self.engine(case.track).score(case, ahead)
             extra = [*self._bootstrap_deviations(case), *self._grid_deviations(case), *oracle_deviation(case)]
-            self._scores[case.id] = replace(scores, deviations=(*scores.deviations, *extra))
+            problems = sorted({*scores.problems, *case_problems(case)})
+            deviations = (*scores.deviations, *extra)
+            self._scores[case.id] = replace(scores, problems=tuple(problems), deviations=deviations)
         return self._scores[case.id]
 
     def judge(self, case: Case) -> Outcome:
@@ -180,7 +182,10 @@ class Bench:
         """What is wrong with the files of all cases of a (method, track)."""
         members = self._members(group)
         problems = [problem for case in members for problem in self.file_problems(case)]
-        return sorted({*problems, *(p for folder in run_folders(members) for p in manifest_problems(folder))})
+        of_runs = [p for folder in run_folders(members) for p in manifest_problems(folder)]
+        if self.options.allow_missing:
+            of_runs = [problem for problem in of_runs if problem.rule != "missing-output"]
+        return sorted({*problems, *of_runs})
 
     def _members(self, group: Case) -> list[Case]:
         return [case for case in self.discovery.cases if (case.method, case.track) == (group.method, group.track)]

@@ -203,3 +203,45 @@ def test_line_art_sources_are_averaged(ratios):
     assert row["metrics"]["psnr"]["mean"] == pytest.approx(np.mean(areas))
     assert row["metrics"]["psnr"]["sd"] == pytest.approx(np.std(areas, ddof=1))
     assert "over 2 line-art sources" in text_of(result)
+
+
+def test_an_edited_prediction_of_a_run_with_a_manifest_fails_its_case_and_leaves_no_area(ratios):
+    from pixelgate.io.files import sha256_file
+
+    run = ratios.root / "out" / "m" / "ink"
+    hashes = {r: {f"{n}.png": sha256_file(run / r / f"{n}.png") for n in ("a", "b")} for r in GRID}
+    manifest = {
+        "format": "pixelgate-colorizer/1",
+        "state": "complete",
+        "hint_type": "scribble",
+        "alphas": [float(ratio) for ratio in GRID],
+        "dirs": {ratio: float(ratio) for ratio in GRID},
+        "names": ["a.png", "b.png"],
+        "sources": {"a.png": "a.png", "b.png": "b.png"},
+        "n_images": 2,
+        "sha256": {"predictions": hashes},
+    }
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    assert ratios().ret == 0
+    save(run / "0.25" / "a.png", picture(7))
+    result = ratios("-k", "test_case or test_curve")
+    assert result.ret == 1
+    assert ratios.report()["curves"][0]["metrics"]["mse"]["area"] is None
+    failed = [case["slice"] for case in ratios.report()["cases"] if case["outcome"] == "failed"]
+    assert failed == ["0.25"]
+
+
+def test_sources_over_other_ratios_are_not_averaged(ratios):
+    for ratio in GRID:
+        folder = ratios.root / "out" / "m" / "ink" / ratio
+        for source in ("xdog", "sketch"):
+            if (source, ratio) != ("sketch", "0.05"):
+                for file in folder.iterdir():
+                    save(folder.parent / f"scribble-{source}-{ratio}" / file.name, load(file))
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+    assert ratios().ret == 0
+    assert len(ratios.report()["curves"]) == 2
+    assert ratios.report()["over_sources"] == []
+    assert ratios.report()["curves"][0]["checklist"]["line_art_source"] == "sketch"

@@ -107,7 +107,7 @@ def curve_results(bench: Bench, cases: Sequence[CaseResult]) -> list[CurveResult
 def curve_document(bench: Bench, result: CurveResult) -> dict[str, Any]:
     """A curve's place in the report."""
     protocol = bench.discovery.protocols[result.group.track]
-    known, missing = checklist(run_folders(result.group.cases)[0], bench.options.meta)
+    known, missing = checklist(run_folders(result.group.cases)[0], bench.options.meta, result.group.variant)
     return {
         "id": result.group.id,
         "method": result.group.method,

@@ -88,7 +88,7 @@ def _areas(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
 def _over_sources(curves: Sequence[CurveResult]) -> list[str]:
     lines = []
     for row in source_rows([(result.group, result.aggregates) for result in curves]):
-        areas = ", ".join(f"{metric} {one.mean:.4f} ± {one.sd:.4f}" for metric, one in row.metrics.items() if one.sd)
+        areas = ", ".join(f"{metric} {one.mean:.4f} ± {one.sd or 0.0:.4f}" for metric, one in row.metrics.items())
         lines.append(f"{row.method} {row.hint_type}, mean ± SD over {len(row.sources)} line-art sources: {areas}")
     return lines
 
@@ -96,7 +96,7 @@ def _over_sources(curves: Sequence[CurveResult]) -> list[str]:
 def _checklists(bench: Bench, curves: Sequence[CurveResult]) -> list[str]:
     missing: dict[str, list[str]] = {}
     for result in curves:
-        _, lacking = checklist(run_folders(result.group.cases)[0], bench.options.meta)
+        _, lacking = checklist(run_folders(result.group.cases)[0], bench.options.meta, result.group.variant)
         missing.setdefault(", ".join(lacking), []).append(result.group.id)
     return [
         f"reporting checklist of {', '.join(ids)}: missing {lacking} (--bench-meta KEY=VALUE or meta.yaml)"

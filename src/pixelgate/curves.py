@@ -162,14 +162,25 @@ class SourceRow:
 def source_rows(curves: Sequence[tuple[CurveGroup, Mapping[str, CurveAggregate]]]) -> list[SourceRow]:
     """Mean ± standard deviation over line-art sources, where a method has two or more for one hint type.
 
-    A variant is read as hint type and source, ``scribble-xdog``.
+    A variant is read as hint type and source, ``scribble-xdog``. Sources with other ratios or other images than the
+    rest cannot be averaged, and give no row.
     """
     rows: dict[tuple[str, str, str], list[tuple[str, Mapping[str, CurveAggregate]]]] = {}
     for group, aggregates in curves:
         hint_type, mark, source = group.variant.partition("-")
         if mark:
             rows.setdefault((group.method, group.track, hint_type), []).append((source, aggregates))
-    return [_source_row(key, own) for key, own in sorted(rows.items()) if len(own) > 1]
+    return [_source_row(key, own) for key, own in sorted(rows.items()) if len(own) > 1 and _alike(own)]
+
+
+def _alike(own: Sequence[tuple[str, Mapping[str, CurveAggregate]]]) -> bool:
+    grounds = {
+        (one.curve.ratios, tuple(one.curve.areas))
+        for _, aggregates in own
+        for one in aggregates.values()
+        if one.curve is not None
+    }
+    return len(grounds) == 1
 
 
 def _source_row(key: tuple[str, str, str], own: Sequence[tuple[str, Mapping[str, CurveAggregate]]]) -> SourceRow:

@@ -131,4 +131,5 @@ def _no_ratio(folder: Path) -> Problem:
 
 def _doubled(name: str, same: list[Slice]) -> Problem:
     listed = " and ".join(str(one.folder) for one in same)
-    return Problem(str(same[0].folder), "ratio-twice", f"{listed} are both the slice {name}.", "Keep one of them.")
+    mend = "Keep the one that is meant; a bare 1 is the whole, 1 per cent is 1% or 0.01."
+    return Problem(str(same[0].folder.parent), "ratio-twice", f"{listed} are both the slice {name}.", mend)

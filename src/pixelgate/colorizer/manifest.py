@@ -213,6 +213,11 @@ def ratio_directories(folder: Path) -> list[Path]:
 
 def _parse(data: Mapping[str, Any]) -> Manifest:
     digests = data.get("sha256", {})
+    counts = data.get("hints", {})
+    if not isinstance(counts, dict) or not all(isinstance(entry, dict) for entry in counts.values()):
+        raise ValueError("its hint counts are no mapping")
+    if not isinstance(data.get("oracle", False), bool) or not isinstance(data.get("hint_type", ""), str):
+        raise ValueError("its oracle mark or hint type has another form")
     dirs = {_plain_name(name): float(ratio) for name, ratio in data["dirs"].items()}
     names = [_plain_name(name) for name in data["names"]]
     if len(set(names)) != len(names) or sorted(dirs.values()) != [float(alpha) for alpha in data["alphas"]]:
@@ -233,7 +238,7 @@ def _parse(data: Mapping[str, Any]) -> Manifest:
         # The reference library writes its manifest at the end of a run only.
         state=str(data.get("state", COMPLETE)),
         predictions={_plain_name(name): dict(files) for name, files in digests.get("predictions", {}).items()},
-        hints=data.get("hints", {}),
+        hints=counts,
         hashed="predictions" in digests,
     )
 

@@ -21,6 +21,9 @@ from pixelgate.records import Note
 PAPER_SIZE = 64
 """The side of the paper's hint maps in pixels."""
 
+LARGEST_SIZE = 4096
+"""The largest side: hints are meant to be coarse, and memory grows with its square."""
+
 PATH_METHODS = ("geodesic", "filfinder")
 
 Picture = NDArray[np.uint8]
@@ -86,9 +89,10 @@ def _check_choices(path_method: str, dot_method: str, order: str, tie_break: str
 
 
 def _check_size(size: int) -> None:
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 1 <= size <= LARGEST_SIZE:
         found = f"hint maps of size {size!r} cannot be made."
-        raise InputError(Problem("", "hint-size", found, "Give the side in pixels, 1 or more; the paper's is 64."))
+        mend = f"Give the side in pixels, from 1 to {LARGEST_SIZE}; the paper's is 64."
+        raise InputError(Problem("", "hint-size", found, mend))
 
 
 def _picture(path_or_array: Path | str | NDArray[Any]) -> tuple[Picture, tuple[Note, ...]]:
