@@ -40,6 +40,7 @@ def forget() -> None:
     """Read every manifest anew; for each run, as one process may start several."""
     manifest_of.cache_clear()
     manifest_problems.cache_clear()
+    _hashed.cache_clear()
 
 
 @cache
@@ -125,6 +126,7 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
+@cache
 def _hashed(checkpoint: str) -> str:
     path = Path(checkpoint)
     return f"{path.name} sha256:{sha256_file(path)}" if path.is_file() else checkpoint

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pixelgate.aggregate import Aggregate, aggregate, bootstrap_settings
+from pixelgate.aggregate import Aggregate, Bootstrap, aggregate, bootstrap_settings
 from pixelgate.cache import ScoreCache, default_cache_folder
 from pixelgate.columns import Settings
 from pixelgate.curves import CurveGroup, aggregate_curve, grid_deviation
@@ -70,6 +70,7 @@ class Bench:
         self._data: dict[str, TrackData] = {}
         self._engines: dict[str, Engine] = {}
         self._scores: dict[str, CaseScores] = {}
+        self._means: dict[str, dict[str, Aggregate]] = {}
         # Cases that this process will be asked for; known in a serial run only.
         self._expected: tuple[str, ...] = ()
 
@@ -149,7 +150,7 @@ class Bench:
                 if other.track == case.track and other.id in self._expected and other.id not in self._scores
             ]
             scores = self.engine(case.track).score(case, ahead)
-            extra = [*self._bootstrap_deviations(case), *self._grid_deviations(case), *oracle_deviation(case)]
+            extra = [*self._bootstrap(case)[1], *self._grid_deviations(case), *oracle_deviation(case)]
             problems = sorted({*scores.problems, *case_problems(case)})
             deviations = (*scores.deviations, *extra)
             self._scores[case.id] = replace(scores, problems=tuple(problems), deviations=deviations)
@@ -229,14 +230,13 @@ class Bench:
         return "\n".join([f"{group.id}: the curve is not complete:", *lines]) if lines else ""
 
     def _aggregates(self, case: Case) -> dict[str, Aggregate]:
-        return aggregate(self.scores(case), self._bootstrap(case)[0])
+        if case.id not in self._means:
+            self._means[case.id] = aggregate(self.scores(case), self._bootstrap(case)[0])
+        return self._means[case.id]
 
-    def _bootstrap(self, case: Case) -> tuple[Any, list[Deviation]]:
+    def _bootstrap(self, case: Case) -> tuple[Bootstrap, list[Deviation]]:
         protocol = self.discovery.protocols[case.track]
         return bootstrap_settings(protocol, self.options.resamples, self.options.seed)
-
-    def _bootstrap_deviations(self, case: Case) -> list[Deviation]:
-        return self._bootstrap(case)[1]
 
     def _grid_deviations(self, case: Case) -> list[Deviation]:
         groups = [group for group in self.discovery.curves if case in group.cases]

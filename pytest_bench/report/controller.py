@@ -11,7 +11,7 @@ from pixelgate.errors import PixelgateError
 from pytest_bench.collector import is_suite_id
 from pytest_bench.golden import read_tolerances
 from pytest_bench.golden_update import Update, prune, update_case, without_outputs
-from pytest_bench.report.document import CaseResult, build_document, case_results
+from pytest_bench.report.document import CaseResult, CurveResult, build_document, case_results, curve_results
 from pytest_bench.report.results import ItemResult, from_report
 from pytest_bench.report.terminal import write_summary
 from pytest_bench.report.writing import write_all
@@ -38,6 +38,7 @@ class Controller:
         self._written: list[str] = []
         self._unwritten = ""
         self._cases: list[CaseResult] = []
+        self._curves: list[CurveResult] = []
         self._start = time.time()
 
     def expect(self, node_ids: Iterable[str]) -> None:
@@ -88,19 +89,18 @@ class Controller:
             self._update_golden()
         if self._bench.options.prune_golden:
             self._prune()
-        options = self._bench.options
-        if not (options.track or options.method or options.ratio or options.update_golden):
-            discovery = self._bench.discovery
-            orphans = without_outputs(self._bench.folders, discovery.protocols, discovery.cases)
-            self._orphans = [str(file) for file in orphans]
-        if self._orphans and self._bench.options.require_golden and exitstatus == pytest.ExitCode.OK:
+        self._find_orphans()
+        refused = any(update.refused for update in self._updates)
+        required = bool(self._orphans) and self._bench.options.require_golden
+        if (refused or required) and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = exitstatus = pytest.ExitCode.TESTS_FAILED
-        if any(update.refused for update in self._updates) and exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = exitstatus = pytest.ExitCode.TESTS_FAILED
-        document = build_document(self._bench, self._cases, self._all_items(), int(exitstatus), self._start)
+        # Their intervals are resampled here once, for the document, the files and the table.
+        self._curves = curve_results(self._bench, self._cases)
+        items = self._all_items()
+        document = build_document(self._bench, self._cases, self._curves, items, int(exitstatus), self._start)
         document["golden_without_outputs"] = self._orphans
         try:
-            self._written = write_all(self._config, self._bench, self._cases, document)
+            self._written = write_all(self._config, self._bench, self._cases, self._curves, document)
         except PixelgateError as error:
             session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
             self._unwritten = f"the report is not complete: {error}"
@@ -108,13 +108,27 @@ class Controller:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the tables."""
         if self._cases:
-            write_summary(terminalreporter, self._bench, self._cases, self._updates, self._pruned, self._written)
+            write_summary(
+                terminalreporter,
+                self._bench,
+                self._cases,
+                self._curves,
+                self._updates,
+                self._pruned,
+                self._written,
+            )
         for file in self._orphans:
             terminalreporter.write_line(
                 f"golden numbers without outputs: {file} (a method that is gone? --bench-prune-golden deletes them)"
             )
         if self._unwritten:
             terminalreporter.write_line(self._unwritten, red=True)
+
+    def _find_orphans(self) -> None:
+        options, discovery = self._bench.options, self._bench.discovery
+        if not (options.track or options.method or options.ratio or options.update_golden):
+            orphans = without_outputs(self._bench.folders, discovery.protocols, discovery.cases)
+            self._orphans = [str(file) for file in orphans]
 
     def _all_items(self) -> dict[str, ItemResult]:
         # A worker's death is reported for the item it was at; items that no report came for never ran.

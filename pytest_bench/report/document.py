@@ -81,11 +81,15 @@ class CurveResult:
         group: the cases.
         aggregates: metric id -> its curve.
         clean: whether all of its cases may be ranked.
+        checklist: what is known of the run that wrote its outputs.
+        unstated: what a published result should say and this run does not.
     """
 
     group: CurveGroup
     aggregates: dict[str, CurveAggregate]
     clean: bool
+    checklist: Mapping[str, str]
+    unstated: Sequence[str]
 
 
 def curve_results(bench: Bench, cases: Sequence[CaseResult]) -> list[CurveResult]:
@@ -100,14 +104,14 @@ def curve_results(bench: Bench, cases: Sequence[CaseResult]) -> list[CurveResult
         protocol = bench.discovery.protocols[group.track]
         bootstrap, _ = bootstrap_settings(protocol, bench.options.resamples, bench.options.seed)
         aggregates = aggregate_curve(group, scores, bootstrap)
-        results.append(CurveResult(group, aggregates, all(result.clean for result in own)))
+        known_of_run = checklist(run_folders(group.cases)[0], bench.options.meta, group.variant)
+        results.append(CurveResult(group, aggregates, all(result.clean for result in own), *known_of_run))
     return results
 
 
 def curve_document(bench: Bench, result: CurveResult) -> dict[str, Any]:
     """A curve's place in the report."""
     protocol = bench.discovery.protocols[result.group.track]
-    known, missing = checklist(run_folders(result.group.cases)[0], bench.options.meta, result.group.variant)
     return {
         "id": result.group.id,
         "method": result.group.method,
@@ -117,8 +121,8 @@ def curve_document(bench: Bench, result: CurveResult) -> dict[str, Any]:
         "protocol_grid": not grid_deviation(result.group, protocol),
         "backend": protocol.backend,
         "ranked": result.clean,
-        "checklist": known,
-        "checklist_missing": missing,
+        "checklist": dict(result.checklist),
+        "checklist_missing": list(result.unstated),
         "metrics": {metric: curve_to_json(aggregate) for metric, aggregate in result.aggregates.items()},
     }
 
@@ -130,7 +134,12 @@ def over_sources_document(curves: Sequence[CurveResult]) -> list[dict[str, Any]]
 
 
 def build_document(
-    bench: Bench, cases: Sequence[CaseResult], items: Mapping[str, ItemResult], exit_status: int, start: float
+    bench: Bench,
+    cases: Sequence[CaseResult],
+    curves: Sequence[CurveResult],
+    items: Mapping[str, ItemResult],
+    exit_status: int,
+    start: float,
 ) -> dict[str, Any]:
     """The whole report. Lists are sorted, so that two runs differ in times alone."""
     selected = {result.case.id for result in cases}
@@ -144,8 +153,8 @@ def build_document(
         "ignored_folders": list(bench.discovery.ignored),
         "tracks": [_track(bench, track_id) for track_id in sorted(bench.discovery.tracks)],
         "cases": [_case(bench, result) for result in cases],
-        "curves": [curve_document(bench, result) for result in curve_results(bench, cases)],
-        "over_sources": over_sources_document(curve_results(bench, cases)),
+        "curves": [curve_document(bench, result) for result in curves],
+        "over_sources": over_sources_document(curves),
         "checks": [_check(item) for item in items.values() if item.kind != "case"],
         "not_selected": [case.id for case in bench.discovery.cases if case.id not in selected],
         "lost": [item.node_id for item in items.values() if item.outcome == "lost"],

@@ -8,11 +8,11 @@ import pytest
 
 from pixelgate.aggregate import Aggregate
 from pixelgate.curves import source_rows
+from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation
 from pixelgate.tables import Row, count_text, listed, table, track_line
 from pytest_bench.golden_update import Update
-from pytest_bench.report.document import CaseResult, CurveResult, curve_results
-from pytest_bench.runs import checklist, run_folders
+from pytest_bench.report.document import CaseResult, CurveResult
 from pytest_bench.session import Bench
 
 _LINES_SHOWN = 10
@@ -23,6 +23,7 @@ def write_summary(
     reporter: pytest.TerminalReporter,
     bench: Bench,
     cases: Sequence[CaseResult],
+    curves: Sequence[CurveResult],
     updates: Sequence[Update],
     pruned: Sequence[str],
     written: Sequence[str],
@@ -30,7 +31,9 @@ def write_summary(
     """Print one table per track, then deviations, notes, golden updates and the files written."""
     reporter.write_sep("=", "pixelgate")
     for track in sorted({result.case.track for result in cases}):
-        for line in track_lines(bench, [result for result in cases if result.case.track == track]):
+        own_cases = [result for result in cases if result.case.track == track]
+        own_curves = [result for result in curves if result.group.track == track]
+        for line in track_lines(bench, own_cases, own_curves):
             reporter.write_line(line)
         reporter.write_line("")
     for update in updates:
@@ -41,7 +44,7 @@ def write_summary(
         reporter.write_line(f"report: {', '.join(written)}")
 
 
-def track_lines(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
+def track_lines(bench: Bench, cases: Sequence[CaseResult], curves: Sequence[CurveResult]) -> list[str]:
     """The lines that are printed for one track."""
     track = cases[0].case.track
     protocol = bench.discovery.protocols[track]
@@ -53,7 +56,7 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
         protocol,
         [Row(_label(result), result.aggregates, _remarks(result, bench.options.update_golden)) for result in ordered],
     )
-    lines += _areas(bench, cases)
+    lines += _areas(protocol, curves)
     if baseline and not any(result.case.method == baseline for result in cases):
         lines.append(f"{baseline}: missing; {_why_missing(bench, track)}")
     deviations = [(result.case.method, item) for result in ordered for item in _deviations(result)]
@@ -63,11 +66,9 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
     return lines
 
 
-def _areas(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
-    curves = curve_results(bench, cases)
+def _areas(protocol: Protocol, curves: Sequence[CurveResult]) -> list[str]:
     if not curves:
         return []
-    protocol = bench.discovery.protocols[cases[0].case.track]
     rows = []
     for result in sorted(curves, key=lambda result: (not result.clean, result.group)):
         means = {
@@ -81,7 +82,7 @@ def _areas(bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
         f"area under the curve over the hint ratio (backend: {protocol.backend})",
         *table(protocol, rows),
         *_over_sources(curves),
-        *_checklists(bench, curves),
+        *_checklists(curves),
     ]
 
 
@@ -93,11 +94,10 @@ def _over_sources(curves: Sequence[CurveResult]) -> list[str]:
     return lines
 
 
-def _checklists(bench: Bench, curves: Sequence[CurveResult]) -> list[str]:
+def _checklists(curves: Sequence[CurveResult]) -> list[str]:
     missing: dict[str, list[str]] = {}
     for result in curves:
-        _, lacking = checklist(run_folders(result.group.cases)[0], bench.options.meta, result.group.variant)
-        missing.setdefault(", ".join(lacking), []).append(result.group.id)
+        missing.setdefault(", ".join(result.unstated), []).append(result.group.id)
     return [
         f"reporting checklist of {', '.join(ids)}: missing {lacking} (--bench-meta KEY=VALUE or meta.yaml)"
         for lacking, ids in missing.items()

@@ -15,7 +15,7 @@ import pytest
 from pixelgate.curves import per_image_csv, per_ratio_csv
 from pixelgate.io.files import atomic_write
 from pixelgate.results import metrics_csv, summary, to_json, write_results
-from pytest_bench.report.document import CaseResult, CurveResult, curve_document, curve_results, run_json
+from pytest_bench.report.document import CaseResult, CurveResult, curve_document, run_json
 from pytest_bench.session import Bench
 
 
@@ -28,7 +28,11 @@ def schema() -> Mapping[str, Any]:
 
 
 def write_all(
-    config: pytest.Config, bench: Bench, cases: Sequence[CaseResult], document: Mapping[str, Any]
+    config: pytest.Config,
+    bench: Bench,
+    cases: Sequence[CaseResult],
+    curves: Sequence[CurveResult],
+    document: Mapping[str, Any],
 ) -> list[str]:
     """Write all that the run was asked to write.
 
@@ -49,7 +53,7 @@ def write_all(
         scored = [result for result in cases if result.scores is not None]
         for result in scored:
             _write_case(folder, bench, result)
-        for curve in curve_results(bench, cases):
+        for curve in curves:
             _write_curve(folder, bench, curve)
         if junit := getattr(config.option, "xmlpath", None):
             written.append(str(junit))

@@ -67,6 +67,7 @@ def _distance(a: Floats, i: int, b: Floats, j: int) -> np.float64:
 
 @kernel(WRITABLE_CUBE, _COSTS)
 def edge_costs(smooth: Floats, costs: Floats) -> None:
+    """Costs of each pixel's edges to the right, below and along both diagonals below, one after another."""
     height, width, _ = smooth.shape
     pixels = height * width
     for row in range(height):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pixelgate.errors import InputError, Problem
 from pixelgate.metrics._validate import check_pair, check_params, check_picture, check_same_size, fixed
-from pixelgate.metrics.registry import Image, Measurement, Metric, Runtime, register
+from pixelgate.metrics.registry import Image, Measurement, Metric, Picture, Runtime, register
 
 if TYPE_CHECKING:
     from pixelgate.models.alexnet_weights import AlexNetWeights
@@ -94,7 +94,9 @@ class LpipsScorer:
 
     def compare(self, output: Image, prepared: Prepared) -> Measurement:
         """The distance of one output to a prepared reference, one pair a call."""
-        output = check_picture(output, "output", min_side=MIN_SIDE)
+        return self._measure(check_picture(output, "output", min_side=MIN_SIDE), prepared)
+
+    def _measure(self, output: Picture, prepared: Prepared) -> Measurement:
         check_same_size(output, (prepared.height, prepared.width, 3))
         value = self._network.compare(output, prepared, self._runtime.threads)
         if not math.isfinite(value):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pixelgate.errors import InputError, Problem
 from pixelgate.metrics._unit import SOURCE, Unit, check_unit, pair
-from pixelgate.metrics._validate import check_params, check_same_size, fixed
+from pixelgate.metrics._validate import check_params, fixed
 from pixelgate.metrics.lpips import MIN_SIDE, LpipsScorer
 from pixelgate.metrics.registry import Measurement, Metric, Runtime, register
 
@@ -56,12 +56,7 @@ class UnitLpipsScorer(LpipsScorer):
 
     def compare(self, output: Unit, prepared: Prepared) -> Measurement:  # type: ignore[override]
         """The distance of one output to a prepared reference, one pair a call."""
-        output = check_unit(output, "output", min_side=MIN_SIDE)
-        check_same_size(output, (prepared.height, prepared.width, 3))
-        value = self._network.compare(output, prepared, self._runtime.threads)
-        if not math.isfinite(value):
-            return Measurement(None, f"the network gave {value}")
-        return Measurement(value)
+        return self._measure(check_unit(output, "output", min_side=MIN_SIDE), prepared)
 
 
 def bind(params: Mapping[str, Any], runtime: Runtime) -> UnitLpipsScorer:
