@@ -54,3 +54,32 @@ class ImageRecord:
     width: int
     height: int
     notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class VideoRecord(ImageRecord):
+    """How one clip was decoded. The digest of its pixels is over the shape and the RGB bytes of all frames.
+
+    Attributes:
+        frames: frames decoded; the container's own count is never trusted.
+        container_frames: what the container says, None where it says nothing.
+        fps: average frames per second; None where the container names none.
+        time_base: the unit of the presentation times, such as ``1/16384``.
+        pts: presentation time of every frame in seconds; None for a frame without one.
+        pixel_format: FFmpeg's name, such as ``yuv420p``.
+        matrix: FFmpeg's number of the colour matrix: 1 is BT.709, 2 unspecified, 5 and 6 BT.601.
+        range: FFmpeg's number of the value range: 0 unspecified, 1 limited, 2 full.
+        rotation: degrees by which frames were turned counter-clockwise to be upright, as the display matrix asks.
+        variable_rate: whether the presentation times are unevenly spaced.
+    """
+
+    frames: int = 0
+    container_frames: int | None = None
+    fps: float | None = None
+    time_base: str = ""
+    pts: tuple[float | None, ...] = ()
+    pixel_format: str = ""
+    matrix: int = 2
+    range: int = 0
+    rotation: int = 0
+    variable_rate: bool = False

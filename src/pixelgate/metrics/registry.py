@@ -79,7 +79,7 @@ class Metric:
         title: the field's standard name, for tables.
         unit: ``dB``, or empty for a pure number.
         low, high: the range of its values, bounds included; infinite where unbounded.
-        direction: ``higher`` or ``lower`` is better.
+        direction: ``higher`` or ``lower`` is better; ``none`` for a number that ranks nothing, such as a chance level.
         perfect: the value for an output that equals its reference.
         version: raised whenever the same input would give another number.
         min_side: smallest height and width in pixels for which it is defined.
@@ -89,7 +89,8 @@ class Metric:
         extra: the optional dependency group that it needs, if any.
         noise: largest difference between two computations of the same input in one setup.
         takes: ``rgb8`` for decoded pictures (uint8, 0 to 255), ``unit`` for resized ones (float32, 0 to 1; see
-            `pixelgate.io.square`).
+            `pixelgate.io.square`), ``clip`` for what an evaluator of `pixelgate.clips` reads.
+        group: the evaluator that computes it together with its siblings, for metrics that take a clip.
         equal_slack: how far below or above `perfect` an output that equals its reference may score.
     """
 
@@ -98,7 +99,7 @@ class Metric:
     unit: str
     low: float
     high: float
-    direction: Literal["higher", "lower"]
+    direction: Literal["higher", "lower", "none"]
     perfect: float
     version: str
     min_side: int
@@ -107,13 +108,14 @@ class Metric:
     same_size: bool = True
     extra: str | None = None
     noise: float = 1e-9
-    takes: Literal["rgb8", "unit"] = "rgb8"
+    takes: Literal["rgb8", "unit", "clip"] = "rgb8"
     equal_slack: float = 0.0
+    group: str = ""
 
     @property
     def arrow(self) -> str:
-        """↑ where higher is better, ↓ where lower is."""
-        return "↑" if self.direction == "higher" else "↓"
+        """↑ where higher is better, ↓ where lower is, nothing where neither is."""
+        return {"higher": "↑", "lower": "↓", "none": ""}[self.direction]
 
 
 @dataclass(frozen=True)

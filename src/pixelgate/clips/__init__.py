@@ -1,0 +1,1 @@
+"""Scoring generated clips: one evaluator per group of metrics, and the predictions that they read."""
