@@ -12,6 +12,7 @@ import pytest
 PREFIX = "pixelgate"
 MODULES = ("outputs", "protocol", "summary")
 CURVE = "curve"
+SEEDS = "seeds"
 
 # What may stand for the whole suite on the command line; the second goes with --pyargs.
 _WHOLE = frozenset({PREFIX, "pytest_bench.suite"})
@@ -50,10 +51,10 @@ class SuiteCollection:
         return report
 
 
-def suite_modules(session: pytest.Session, curves: bool) -> list[SuiteModule]:
+def suite_modules(session: pytest.Session, curves: bool, seeds: bool) -> list[SuiteModule]:
     """The suite's modules as nodes under the session, in the order in which their items run."""
     folder = Path(__file__).parent / "suite"
-    names = [*MODULES, CURVE] if curves else MODULES
+    names = [*MODULES, *([CURVE] if curves else []), *([SEEDS] if seeds else [])]
     return [
         SuiteModule.from_parent(session, path=folder / f"{name}.py", nodeid=f"{PREFIX}/{name}.py") for name in names
     ]
@@ -62,7 +63,7 @@ def suite_modules(session: pytest.Session, curves: bool) -> list[SuiteModule]:
 def is_suite_id(node_id: str) -> bool:
     """Whether a node id or a command line argument names the suite or an item of it."""
     path = node_id.split("::")[0]
-    return path in _WHOLE or path in {f"{PREFIX}/{name}.py" for name in (*MODULES, CURVE)}
+    return path in _WHOLE or path in {f"{PREFIX}/{name}.py" for name in (*MODULES, CURVE, SEEDS)}
 
 
 def selects(arguments: list[str], node_id: str) -> bool:

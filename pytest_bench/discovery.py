@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
+from pixelgate.case import Case
+from pixelgate.clips.evaluator import FEATURES_ONLY
 from pixelgate.curves import CurveGroup, curve_groups, grid_problems
-from pixelgate.errors import InputError
-from pixelgate.layout import Case, add_baselines, scan, sliced_tracks
+from pixelgate.errors import InputError, Problem
+from pixelgate.flexbench.folder import RunFolder, run_folder, why_no_predictions
+from pixelgate.flexbench.seed_groups import SeedGroup, seed_groups
+from pixelgate.layout import add_baselines, scan, sliced_tracks
+from pixelgate.metrics.registry import get_metric
 from pixelgate.protocols import Protocol, choose_backend, load_protocol
-from pixelgate.tracks import Track, available_tracks, load_track
+from pixelgate.tracks import DatasetData, Track, available_tracks, load_track
+from pixelgate.tracks.places import find
 from pytest_bench.options import Options
 
 
@@ -24,6 +31,7 @@ class Discovery:
         ignored: folders without pictures that were passed over.
         own_folder: whether the outputs folder is one method's own.
         partial: whether the run's filters take single slices, so that there are no curves.
+        data: folders of data: the run's own, and the data sets that manifests of generated clips name.
     """
 
     cases: tuple[Case, ...]
@@ -32,24 +40,40 @@ class Discovery:
     ignored: tuple[str, ...] = ()
     own_folder: bool = False
     partial: bool = False
+    data: tuple[Path, ...] = ()
+
+    @property
+    def running(self) -> tuple[Case, ...]:
+        """The cases that can be scored."""
+        return tuple(case for case in self.cases if not case.not_run)
 
     @property
     def groups(self) -> tuple[Case, ...]:
         """The first case of each (method, track); it stands for the whole."""
         first: dict[tuple[str, str], Case] = {}
-        for case in self.cases:
+        for case in self.running:
             first.setdefault((case.method, case.track), case)
         return tuple(first.values())
 
     @property
     def invariants(self) -> tuple[tuple[Case, str], ...]:
-        """Every case with every invariant of its protocol."""
-        return tuple((case, name) for case in self.cases for name in self.protocols[case.track].invariants)
+        """Every case with every invariant of its protocol that says something about its track."""
+        return tuple(
+            (case, name)
+            for case in self.running
+            for name in self.protocols[case.track].invariants
+            if not (name == "perfect-output" and self.tracks[case.track].group in FEATURES_ONLY)
+        )
 
     @cached_property
     def curves(self) -> tuple[CurveGroup, ...]:
         """The curves that the cases make up; none where a filter takes single ratios."""
         return () if self.partial else curve_groups(self.cases, self.protocols)
+
+    @cached_property
+    def seeds(self) -> tuple[SeedGroup, ...]:
+        """The runs over several seeds; none where a filter takes single seeds."""
+        return () if self.partial else seed_groups(self.running)
 
     def case(self, case_id: str) -> Case | None:
         """The case of that id."""
@@ -72,16 +96,72 @@ def discover(options: Options) -> Discovery:
         methods=options.method,
         slices=options.ratio,
         sliced=sliced_tracks(known, options.data),
+        conditions=options.conditions,
+        predictions=options.predictions,
     )
     tracks = {track: load_track(track, options.data) for track in sorted({case.track for case in found.cases})}
     protocols = {
         track_id: choose_backend(load_protocol(track.protocol), options.backend) for track_id, track in tracks.items()
     }
-    discovery = Discovery(found.cases, tracks, protocols, found.ignored, found.own_folder, bool(options.ratio))
+    data = (*options.data, *_datasets(found.cases, options))
+    cases = tuple(_with_outlook(case, tracks[case.track], data) for case in found.cases)
+    cases = tuple(case for case in cases if _asked_for(tracks[case.track], protocols[case.track], options))
+    occurring = {case.track for case in cases}
+    tracks = {name: track for name, track in tracks.items() if name in occurring}
+    protocols = {name: protocols[name] for name in tracks}
+    partial = bool(options.ratio)
+    discovery = Discovery(cases, tracks, protocols, found.ignored, found.own_folder, partial, data)
     problems = [problem for group in discovery.curves for problem in grid_problems(group)]
     if problems:
         raise InputError(problems)
     return discovery
+
+
+def _datasets(cases: Collection[Case], options: Options) -> list[Path]:
+    """The data sets that the manifests of generated clips name; none where the run names a folder itself."""
+    folders = {run_folder(case) for case in cases if case.groups}
+    named = {folder: RunFolder(folder, options.conditions).dataset for folder in sorted(folders)}
+    places = {place.resolve(): place for place in named.values() if place is not None}
+    if options.data or not places:
+        return []
+    if len(places) > 1:
+        found = f"the manifests name several data sets: {', '.join(map(str, places))}."
+        mend = "Run on one method's folder at a time, or name the data set with --bench-data."
+        raise InputError(Problem(str(options.outputs), "dataset", found, mend))
+    return list(places.values())
+
+
+def _with_outlook(case: Case, track: Track, data: tuple[Path, ...]) -> Case:
+    """The case, and why it cannot be scored where its group's references or predictions are not there as a whole."""
+    if not track.group or case.folder is None:
+        return case
+    found = find(track, data)
+    reason = found.absent if isinstance(found, DatasetData) else ""
+    return replace(case, not_run=reason or why_no_predictions(track.group, Path(case.predictions)))
+
+
+def _asked_for(track: Track, protocol: Protocol, options: Options) -> bool:
+    """Whether a run's choice of metrics leaves any of a group's."""
+    return not track.group or not options.metrics or bool(group_metrics(track, protocol, options))
+
+
+def group_metrics(track: Track, protocol: Protocol, options: Options) -> tuple[str, ...]:
+    """The metrics of a track's group that a run asks for; empty where it asks for the track's own.
+
+    Raises:
+        ProtocolError: one of them is unknown.
+        InputError: a VBench dimension is unknown.
+    """
+    chosen = tuple(name for name in options.metrics if get_metric(protocol.metric(name).metric).group == track.group)
+    if track.group != "vbench" or not options.vbench_dimensions:
+        return chosen
+    known: list[str] = list(protocol.groups["vbench"]["dimensions"])
+    wanted = [name for entry in options.vbench_dimensions for name in entry.split()]
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        found = f"{unknown[0]!r} is no VBench dimension of this protocol."
+        raise InputError(Problem("", "vbench-dimensions", found, f"Choose of {', '.join(known)}."))
+    return tuple(name for dimension, name in zip(known, track.metrics, strict=True) if dimension in wanted)
 
 
 def with_baselines(discovery: Discovery, columns: Mapping[str, Collection[str]], options: Options) -> Discovery:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
 from pixelgate.aggregate import Aggregate
+from pixelgate.case import Case
 from pixelgate.errors import PixelgateError
-from pixelgate.layout import Case
 from pixelgate.protocols import Protocol
 from pixelgate.scores import CaseScores
 
@@ -280,6 +280,8 @@ def _difference(
     tolerances: Mapping[str, Any],
 ) -> Difference:
     got = aggregate.interval.mean if aggregate.interval else None
+    if entry is None and got is None and aggregate.counted:
+        return Difference(metric, None, None, None, True)
     if entry is None:
         return Difference(metric, got, None, None, False, "no golden number")
     expected = float(entry["value"])
@@ -296,12 +298,13 @@ def _difference(
             why += f"and no tolerance is named for {' and '.join(without)}"
             return Difference(metric, got, expected, None, False, why)
         tolerance = max(tolerance, *map(float, named.values()))
-    if entry["n"] != len(scores.samples):
-        why = f"the golden number is over {entry['n']} samples, this mean over {len(scores.samples)}"
+    assert aggregate.interval is not None
+    if entry["n"] != aggregate.interval.n:
+        why = f"the golden number is over {entry['n']} samples, this mean over {aggregate.interval.n}"
         return Difference(metric, got, expected, tolerance, False, why)
     if abs(got - expected) <= tolerance:
         return Difference(metric, got, expected, tolerance, True)
-    recorded = all(sample.sample in entry.get("samples", {}) for sample in scores.samples)
+    recorded = all(s.sample in entry.get("samples", {}) for s in scores.samples if s.values[metric] is not None)
     worst = _worst(scores, metric, entry, tolerance / 10)
     return Difference(metric, got, expected, tolerance, False, worst=worst, recorded=recorded)
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from pixelgate import __version__
 from pixelgate.aggregate import Aggregate
+from pixelgate.case import Case
 from pixelgate.errors import PixelgateError
 from pixelgate.io.files import atomic_write
-from pixelgate.layout import Case
 from pixelgate.protocols import Protocol
 from pixelgate.results import to_json
 from pixelgate.scores import CaseScores
@@ -28,8 +28,20 @@ from pytest_bench.golden import (
     tolerance_of,
 )
 
-# A case with one of these is not the whole case; the rest (other resamples, metrics left out) change no mean.
-_PARTIAL = frozenset({"missing-output", "resized"})
+# A case with one of these is not the whole case, or not the protocol's; the rest (other resamples, metrics left out)
+# change no mean.
+_PARTIAL = frozenset(
+    {
+        "choice",
+        "extra-output",
+        "missing-output",
+        "missing-prediction",
+        "missing-reference",
+        "no-value",
+        "resized",
+        "shuffled-references",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -130,14 +142,16 @@ def _slice(scores: CaseScores, aggregates: Mapping[str, Aggregate], tolerances: 
     today = datetime.now(UTC).date().isoformat()
     metrics = {}
     for metric, aggregate in aggregates.items():
-        assert aggregate.interval is not None
+        if aggregate.interval is None:
+            assert aggregate.counted  # a case without a mean that there should be has failed
+            continue
         metrics[metric] = {
             "value": aggregate.interval.mean,
             "atol": float(tolerances[metric].get("atol", 0.0)),
             "n": aggregate.interval.n,
             "backend": backend_of(scores, metric),
             "source": f"scored and written by pixelgate {__version__} on {today}",
-            "samples": {sample.sample: sample.values[metric] for sample in scores.samples},
+            "samples": {s.sample: value for s in scores.samples if (value := s.values[metric]) is not None},
         }
     return {"outputs": {s.sample: s.output.pixels_sha256 for s in scores.samples}, "metrics": metrics}
 

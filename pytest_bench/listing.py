@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pixelgate.case import Case
 from pixelgate.errors import PixelgateError
-from pixelgate.layout import Case
 from pytest_bench.session import BENCH, Bench
 
 

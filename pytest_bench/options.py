@@ -39,16 +39,26 @@ class Options:
     weights: Path | None
     resamples: int | None
     seed: int | None
+    conditions: tuple[str, ...]
+    predictions: Path | None
+    allow_deviation: tuple[str, ...]
+    allow_pickle: bool
+    depth_person_mask: Literal["auto", "always", "never"]
+    person_mask_dilation: float | None
+    vbench_dimensions: tuple[str, ...]
+    lpips_net: Literal["alex", "vgg", "squeeze"]
+    shuffle_refs: bool
+    show_video: bool
     junit_properties: Literal["none", "scalar"]
     list: bool
 
     @property
     def filtered(self) -> bool:
         """Whether a filter leaves out part of the outputs."""
-        return bool(self.track or self.method or self.ratio or self.metrics)
+        return bool(self.track or self.method or self.ratio or self.metrics or self.vbench_dimensions)
 
 
-Kind = Literal["path", "paths", "text", "texts", "names", "flag", "whole", "choice"]
+Kind = Literal["path", "paths", "text", "texts", "names", "flag", "whole", "number", "choice"]
 
 
 _NO_LIMIT = 2**63
@@ -112,6 +122,38 @@ _SPECS = (
         most=1_000_000,
     ),
     _Spec("seed", "whole", "bootstrap seed (default: the protocol's); a recorded deviation", "N"),
+    _Spec(
+        "conditions",
+        "names",
+        "conditions of a folder of generated clips, before those of its manifest.json: subject, depth, pose, "
+        "inpainting, camera",
+        "NAMES",
+    ),
+    _Spec(
+        "predictions", "path", "folder of the networks' predictions of generated clips (default: beside them)", "DIR"
+    ),
+    _Spec(
+        "allow_deviation", "names", "let deviations of these rules pass, e.g. frame-rate; they stay recorded", "RULES"
+    ),
+    _Spec("allow_pickle", "flag", "read keypoints from pickled arrays too, through a restricted reader"),
+    _Spec(
+        "depth_person_mask",
+        "choice",
+        "leave people out of the depth scores: auto (where depth and pose are conditions), always or never",
+        choices=("auto", "always", "never"),
+        default="auto",
+    ),
+    _Spec("person_mask_dilation", "number", "dilate people's masks by this part of the shorter side", "PART"),
+    _Spec("vbench_dimensions", "names", "score these VBench dimensions only, e.g. subject_consistency", "NAMES"),
+    _Spec(
+        "lpips_net",
+        "choice",
+        "network of the inpainting group's LPIPS: alex, vgg or squeeze (default: alex)",
+        choices=("alex", "vgg", "squeeze"),
+        default="alex",
+    ),
+    _Spec("shuffle_refs", "flag", "hold each clip against another sample's reference: a chance level, never ranked"),
+    _Spec("show_video", "flag", "write side-by-side clips and contact sheets of depth, pose and inpainting"),
     _Spec(
         "junit_properties",
         "choice",
@@ -210,6 +252,18 @@ def _whole(spec: _Spec, given: Any, base: Path) -> int | None:
     return int(given)
 
 
+def _number(spec: _Spec, given: Any, base: Path) -> float | None:
+    if given in (None, ""):
+        return None
+    try:
+        value = float(given)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise pytest.UsageError(f"{spec.flag} needs a number from 0 to 1; got {given!r}")
+    return value
+
+
 def _choice(spec: _Spec, given: Any, base: Path) -> str:
     value = given or spec.default
     if value not in spec.choices:
@@ -225,5 +279,6 @@ _READERS: dict[Kind, Callable[[_Spec, Any, Path], Any]] = {
     "names": _names,
     "flag": lambda spec, given, base: bool(given),
     "whole": _whole,
+    "number": _number,
     "choice": _choice,
 }

@@ -46,7 +46,9 @@ class Run:
         """Put the suite's modules beside what the session collects."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
-            report.result = [*report.result, *suite_modules(collector, bool(self._bench.discovery.curves))]
+            discovery = self._bench.discovery
+            more = suite_modules(collector, bool(discovery.curves), bool(discovery.seeds))
+            report.result = [*report.result, *more]
         return report
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -62,6 +64,8 @@ class Run:
         if "bench_invariant" in metafunc.fixturenames:
             pairs = discovery.invariants
             metafunc.parametrize("bench_invariant", pairs, ids=[f"{case.id}/{name}" for case, name in pairs])
+        if "bench_seeds" in metafunc.fixturenames:
+            metafunc.parametrize("bench_seeds", discovery.seeds, ids=[group.id for group in discovery.seeds])
         if "bench_curve" in metafunc.fixturenames:
             metafunc.parametrize("bench_curve", discovery.curves, ids=[group.id for group in discovery.curves])
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
+from pixelgate.case import Case
 from pixelgate.colorizer.manifest import Manifest, check, read_manifest
 from pixelgate.errors import InputError, Problem
 from pixelgate.io.files import sha256_file
-from pixelgate.layout import Case
 from pixelgate.records import Deviation
 
 META_FILE = "meta.yaml"
@@ -22,7 +22,7 @@ CHECKLIST = ("hint_type", "line_art_source", "split", "checkpoint", "seed", "hin
 
 
 def run_folders(cases: Sequence[Case]) -> list[Path]:
-    """The folders that hold the ratio folders of cases, sorted; none for cases without slices."""
+    """The folders that hold the ratio folders of cases, sorted; none for cases without ratios."""
     return sorted({case.folder.parent for case in cases if case.folder is not None and case.siblings})
 
 

@@ -11,17 +11,19 @@ import pytest
 
 from pixelgate.aggregate import Aggregate, Bootstrap, aggregate, bootstrap_settings
 from pixelgate.cache import ScoreCache, default_cache_folder
+from pixelgate.case import Case
 from pixelgate.columns import Settings
 from pixelgate.curves import CurveGroup, aggregate_curve, grid_deviation
 from pixelgate.engine import Engine, Progress, usable_cores
 from pixelgate.errors import InputError, PixelgateError, Problem
+from pixelgate.flexbench.seed_groups import SeedGroup, over_seeds, sample_set_differences
 from pixelgate.invariants import Subject, check_invariant
-from pixelgate.layout import Case, check_files
 from pixelgate.metrics.registry import Runtime
+from pixelgate.outputs import check_files
 from pixelgate.records import Deviation
 from pixelgate.scores import CaseScores
 from pixelgate.tracks import TrackData, locate
-from pytest_bench.discovery import Discovery, with_baselines
+from pytest_bench.discovery import Discovery, group_metrics, with_baselines
 from pytest_bench.golden import GoldenFolders, Verdict, compare
 from pytest_bench.options import Options
 from pytest_bench.report.failure import describe
@@ -85,7 +87,7 @@ class Bench:
             TrackError: they are not at hand.
         """
         if track_id not in self._data:
-            self._data[track_id] = locate(self.discovery.tracks[track_id], self.options.data)
+            self._data[track_id] = locate(self.discovery.tracks[track_id], self.discovery.data)
         return self._data[track_id]
 
     def engine(self, track_id: str) -> Engine:
@@ -95,10 +97,16 @@ class Bench:
             PixelgateError: the track's files or a metric's needs are not at hand.
         """
         if track_id not in self._engines:
+            track, protocol = self.discovery.tracks[track_id], self.discovery.protocols[track_id]
+            metrics = group_metrics(track, protocol, self.options) if track.group else self.options.metrics
             settings = Settings(
-                self.options.metrics, self._runtime, self.options.allow_missing, self.options.allow_resize
+                metrics,
+                self._runtime,
+                self.options.allow_missing,
+                self.options.allow_resize,
+                choices_of(self.options),
+                self.options.shuffle_refs,
             )
-            protocol = self.discovery.protocols[track_id]
             self._engines[track_id] = Engine(self.data(track_id), protocol, settings, self.cache, self._tell)
         return self._engines[track_id]
 
@@ -133,7 +141,7 @@ class Bench:
             PixelgateError: all that is missing, in one message.
         """
         messages: dict[str, None] = {}
-        for track_id in self.discovery.tracks:
+        for track_id in sorted({case.track for case in self.discovery.running}):
             try:
                 assert self.engine(track_id).fingerprints
             except PixelgateError as error:
@@ -148,6 +156,7 @@ class Bench:
                 other
                 for other in self.discovery.cases
                 if other.track == case.track and other.id in self._expected and other.id not in self._scores
+                if not other.not_run
             ]
             scores = self.engine(case.track).score(case, ahead)
             extra = [*self._bootstrap(case)[1], *self._grid_deviations(case), *oracle_deviation(case)]
@@ -189,14 +198,14 @@ class Bench:
         return sorted({*problems, *of_runs})
 
     def _members(self, group: Case) -> list[Case]:
-        return [case for case in self.discovery.cases if (case.method, case.track) == (group.method, group.track)]
+        return [case for case in self.discovery.running if (case.method, case.track) == (group.method, group.track)]
 
     def file_problems(self, case: Case) -> list[Problem]:
         """What is wrong with the files of a case, without reading a picture."""
-        suffixes = self.discovery.protocols[case.track].suffixes
-        problems = check_files(case, self.discovery.tracks[case.track].samples, suffixes)
+        protocol, data = self.discovery.protocols[case.track], self.data(case.track)
+        problems = [*check_files(case, data.track.samples, protocol.suffixes), *data.missing.values()]
         if self.options.allow_missing:
-            problems = [problem for problem in problems if problem.rule != "missing-output"]
+            problems = [problem for problem in problems if problem.rule not in protocol.excusable]
         return problems
 
     def check_invariant(self, case: Case, name: str) -> str:
@@ -212,7 +221,7 @@ class Bench:
         """What is missing from the rows of a (method, track); empty where they are complete."""
         lines = []
         for case in self._members(group):
-            missing = [result for result in self._aggregates(case).values() if result.interval is None]
+            missing = [result for result in self._aggregates(case).values() if result.failed]
             lines += [f"{case.id}: {result.metric} has no mean: {result.reason}" for result in missing]
         return "\n".join(["not complete:", *lines]) if lines else ""
 
@@ -228,6 +237,15 @@ class Bench:
             if not min(means) - 1e-9 <= result.curve.area.mean <= max(means) + 1e-9:
                 lines.append(f"{metric}: the area {result.curve.area.mean!r} lies outside the curve's values")
         return "\n".join([f"{group.id}: the curve is not complete:", *lines]) if lines else ""
+
+    def check_seeds(self, group: SeedGroup) -> str:
+        """What is wrong with a method's seeds; empty where nothing is."""
+        scores = {case.id: self.scores(case) for case in group.cases}
+        lines = [] if self.options.allow_missing else sample_set_differences(group, scores)
+        means = over_seeds(group, {case.id: self._aggregates(case) for case in group.cases}, scores)
+        counted = {metric for one in scores.values() for metric in one.counted}
+        lines += [f"{key}: {one.reason}" for key, one in means.items() if one.mean is None and key not in counted]
+        return "\n".join([f"{group.id}: the seeds cannot be summed up:", *lines]) if lines else ""
 
     def _aggregates(self, case: Case) -> dict[str, Aggregate]:
         if case.id not in self._means:
@@ -245,6 +263,18 @@ class Bench:
     def _tell(self, case_id: str, done: int, total: int, sample: str) -> None:
         if self.progress is not None:
             self.progress(case_id, done, total, sample)
+
+
+def choices_of(options: Options) -> dict[str, dict[str, Any]]:
+    """The parameters of evaluators that a run sets, by group; the protocol's own where it sets none."""
+    depth: dict[str, Any] = {"person_mask": options.depth_person_mask}
+    if options.person_mask_dilation is not None:
+        depth["person_mask_dilation"] = options.person_mask_dilation
+    return {
+        "depth": depth,
+        "pose": {"allow_pickle": options.allow_pickle},
+        "inpainting": {"lpips": {"net": options.lpips_net}},
+    }
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:

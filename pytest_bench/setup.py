@@ -37,6 +37,9 @@ def configure(config: pytest.Config, options: Options) -> None:
         raise pytest.UsageError(str(error)) from None
     if not discovery.cases:
         raise pytest.UsageError(_no_case(options, discovery))
+    if not discovery.running:
+        reasons = "\n".join(f"{case.id}: {case.not_run}" for case in discovery.cases)
+        raise pytest.UsageError(f"--bench-outputs: nothing in {options.outputs} can be scored [not-run]\n{reasons}")
     root = rootdir.golden_root(config)
     if not (options.list or config.option.collectonly or hasattr(config, "workerinput")):
         check_writable(options)

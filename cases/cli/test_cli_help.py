@@ -12,7 +12,19 @@ from pixelgate import __version__
 from pixelgate.cli import build_parser
 
 HEAVY = ("torch", "lpips", "torchvision", "pandas", "numba", "skimage", "scipy", "huggingface_hub")
-COMMANDS = ("score", "demo", "hints", "data", "weights", "tracks", "protocols", "metrics", "cache", "doctor")
+COMMANDS = (
+    "score",
+    "demo",
+    "hints",
+    "flexbench",
+    "data",
+    "weights",
+    "tracks",
+    "protocols",
+    "metrics",
+    "cache",
+    "doctor",
+)
 
 
 def parsers(parser, path=()):
@@ -35,6 +47,7 @@ def test_the_commands_are_the_documented_ones():
         *(("weights", action) for action in ("list", "fetch", "verify")),
         *(("cache", action) for action in ("info", "prune")),
         *(("hints", action) for action in ("generate", "curve", "plot", "demo")),
+        *(("flexbench", action) for action in ("merge-seeds", "merge-configs")),
     }
 
 
@@ -85,7 +98,7 @@ def test_version(pixelgate):
     assert pixelgate("--version").out == f"pixelgate {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [(), ("data",), ("weights",), ("cache",), ("hints",)], ids=str)
+@pytest.mark.parametrize("arguments", [(), ("data",), ("weights",), ("cache",), ("hints",), ("flexbench",)], ids=str)
 def test_an_incomplete_command_shows_its_help(arguments, pixelgate):
     done = pixelgate(*arguments)
     assert (done.status, done.out) == (2, "")

@@ -8,7 +8,14 @@ from pixelgate.metrics import all_metrics, get_metric
 from pixelgate.protocols import load_protocol
 from pixelgate.tracks import available_tracks, load_track
 
-BUILT_IN = ["acetone-transfer", "demo-hints", "demo-pst", "pst50-paired", "pst50-paired-log"]
+CLIP_GROUPS = ["camera", "depth", "inpainting", "pose"]
+BUILT_IN = sorted(
+    [
+        *["acetone-transfer", "demo-hints", "demo-pst", "pst50-paired", "pst50-paired-log"],
+        *[f"demo-video-{group}" for group in CLIP_GROUPS],
+        *[f"flexbench-{group}" for group in [*CLIP_GROUPS, "subject", "text", "vbench"]],
+    ]
+)
 
 
 def first_words(text):
@@ -56,8 +63,11 @@ def test_a_track_of_ones_own(pixelgate, photos):
 def test_protocols(pixelgate):
     done = pixelgate("protocols")
     assert (done.status, done.err) == (0, "")
-    assert first_words(done.out) == ["protocol", "hintauc", "pstbench"]
-    hintauc, pstbench = pixelgate("protocols", "--json").data["protocols"]
+    assert first_words(done.out) == ["protocol", "flexbench", "hintauc", "pstbench"]
+    flexbench, hintauc, pstbench = pixelgate("protocols", "--json").data["protocols"]
+    assert {name.split("_")[0] for name in flexbench["metrics"]} == {
+        *("text", "subject", "depth", "pose", "camera", "inpaint", "vbench")
+    }
     assert hintauc["metrics"] == ["mse", "psnr", "ssim", "lpips", "openclip", "dino", "dreamsim"]
     assert pstbench["metrics"] == ["psnr", "ssim", "lpips", "de00", "hcorr_gt", "hcorr_style"]
 

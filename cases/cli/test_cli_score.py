@@ -191,10 +191,10 @@ def test_the_other_layout_and_a_folder_with_several_methods(pixelgate, photos, h
 
 
 def test_a_second_run_computes_nothing(score, monkeypatch):
-    from pixelgate.engine import Engine
+    from pixelgate.measuring import Pictures
 
     first = score("--json").data
-    monkeypatch.setattr(Engine, "_read_references", lambda *_: pytest.fail("a cached sample was read again"))
+    monkeypatch.setattr(Pictures, "open", lambda *_: pytest.fail("a cached sample was read again"))
     assert score("--json").data == first
 
 

@@ -15,7 +15,7 @@ from pixelgate.cache import ScoreCache
 from pixelgate.columns import Settings
 from pixelgate.engine import Engine
 from pixelgate.errors import InputError, PixelgateError, Problem, ProtocolError
-from pixelgate.layout import Case
+from pixelgate.case import Case
 from pixelgate.protocols import load_protocol
 from pixelgate.slices import find_slices
 from pixelgate.tracks import load_track, locate

@@ -77,8 +77,8 @@ def calls(monkeypatch):
     counted = Counter()
     real = columns.bind_columns
 
-    def binding(protocol, settings):
-        bound = real(protocol, settings)
+    def binding(protocol, settings, group):
+        bound = real(protocol, settings, group)
         for column in bound:
             column.scorer = Counting(column.scorer, column.entry.id, counted)
         return bound

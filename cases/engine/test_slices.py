@@ -67,7 +67,7 @@ def test_numbers_that_are_no_ratio_are_refused(tmp_path):
 def test_a_scan_gives_one_case_per_ratio_with_its_siblings(tmp_path):
     fill(tmp_path / "m" / "t", "0.00", "0.50", "1.00")
     fill(tmp_path / "n" / "t", "dot-a-0.00", "dot-b-0.00")
-    cases = scan(tmp_path, ["t"], sliced=["t"]).cases
+    cases = scan(tmp_path, ["t"], sliced={"t": "hint-ratio"}).cases
     assert [case.id for case in cases] == [
         "m/t/0.00", "m/t/0.50", "m/t/1.00", "n/t/dot-a-0.00", "n/t/dot-b-0.00",
     ]  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_scan_gives_one_case_per_ratio_with_its_siblings(tmp_path):
 
 def test_one_methods_own_folder_of_ratios(tmp_path):
     fill(tmp_path / "mine", "0.00", "1.00")
-    found = scan(tmp_path / "mine", ["t"], tracks=["t"], sliced=["t"])
+    found = scan(tmp_path / "mine", ["t"], tracks=["t"], sliced={"t": "hint-ratio"})
     assert found.own_folder
     assert [case.id for case in found.cases] == ["mine/t/0.00", "mine/t/1.00"]
 
@@ -85,7 +85,7 @@ def test_one_methods_own_folder_of_ratios(tmp_path):
 def test_a_scan_lists_all_problems(tmp_path):
     fill(tmp_path / "m" / "t", "0.1", "0.10", "odd")
     with pytest.raises(InputError) as caught:
-        scan(tmp_path, ["t"], sliced=["t"])
+        scan(tmp_path, ["t"], sliced={"t": "hint-ratio"})
     assert {problem.rule for problem in caught.value.problems} == {"ratio-twice", "ratio-name"}
 
 

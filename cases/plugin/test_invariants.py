@@ -13,7 +13,7 @@ from pixelgate.columns import Settings
 from pixelgate.engine import Engine
 from pixelgate.errors import ProtocolError
 from pixelgate.invariants import Subject, check_invariant
-from pixelgate.layout import Case
+from pixelgate.case import Case
 from pixelgate.protocols import load_protocol
 from pixelgate.tracks import load_track, locate
 from pytest_bench.report.writing import schema

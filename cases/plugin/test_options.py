@@ -18,14 +18,23 @@ TEXTS = {
     "ratio": ("0.10", "0.20"),
     "metrics": ("psnr", "ssim"),
     "meta": ("seed=1", "split=test"),
+    "conditions": ("depth", "pose"),
+    "allow_deviation": ("frame-rate", "rotated"),
+    "vbench_dimensions": ("motion_smoothness", "dynamic_degree"),
 }
-PATHS = ("outputs", "report", "json", "golden", "cache", "weights")
-FLAGS = ("update_golden", "require_golden", "no_cache", "allow_missing", "allow_resize", "list", "prune_golden")
+PATHS = ("outputs", "report", "json", "golden", "cache", "weights", "predictions")
+FLAGS = (
+    *("update_golden", "require_golden", "no_cache", "allow_missing", "allow_resize", "list", "prune_golden"),
+    *("allow_pickle", "shuffle_refs", "show_video"),
+)
 SINGLE = {
     "device": ("cuda:1", "cuda"),
     "backend": ("pillow", "paper"),
     "resamples": ("5", "7"),
     "seed": ("3", "4"),
+    "depth_person_mask": ("always", "never"),
+    "person_mask_dilation": ("0.05", "0.1"),
+    "lpips_net": ("vgg", "squeeze"),
     "junit_properties": ("none", "scalar"),
 }
 
@@ -76,7 +85,9 @@ def test_nothing_given(options) -> None:
             False,
             False,
         ),
-        *(None, None, None, "scalar", False),
+        *(None, None, None),
+        *((), None, (), False, "auto", None, (), "alex", False, False),
+        *("scalar", False),
     )
 
 
@@ -163,3 +174,9 @@ def test_a_cache_folder_on_the_command_line_wins_over_no_cache_in_the_ini_file(
 def test_pruning_with_a_filter_is_refused(options, filter_: str) -> None:
     with pytest.raises(pytest.UsageError, match="--bench-prune-golden needs a full run"):
         options("--bench-prune-golden", filter_)
+
+
+@pytest.mark.parametrize("value", ["-0.1", "1.1", "nan", "wide"])
+def test_parts_are_from_0_to_1(options, value: str) -> None:
+    with pytest.raises(pytest.UsageError, match="--bench-person-mask-dilation needs a number from 0 to 1"):
+        options(f"--bench-person-mask-dilation={value}")

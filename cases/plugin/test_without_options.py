@@ -112,6 +112,9 @@ def test_help_shows_every_option_in_one_group_and_loads_nothing_heavy() -> None:
         *("--bench-backend", "--bench-meta"),
         *("--bench-prune-golden", "--bench-require-golden", "--bench-cache", "--bench-no-cache"),
         *("--bench-allow-missing", "--bench-allow-resize", "--bench-weights", "--bench-resamples", "--bench-seed"),
+        *("--bench-conditions", "--bench-predictions", "--bench-allow-deviation", "--bench-allow-pickle"),
+        *("--bench-depth-person-mask", "--bench-person-mask-dilation", "--bench-vbench-dimensions"),
+        *("--bench-lpips-net", "--bench-shuffle-refs", "--bench-show-video"),
         *("--bench-junit-properties", "--bench-list"),
     }
     for option in shown:

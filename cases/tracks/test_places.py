@@ -25,7 +25,14 @@ from pixelgate.tracks import (
 )
 from pixelgate.tracks.fetch import fetch, status, verify
 
-BUILT_IN = ["acetone-transfer", "demo-hints", "demo-pst", "pst50-paired", "pst50-paired-log"]
+CLIP_GROUPS = ["camera", "depth", "inpainting", "pose"]
+BUILT_IN = sorted(
+    [
+        *["acetone-transfer", "demo-hints", "demo-pst", "pst50-paired", "pst50-paired-log"],
+        *[f"demo-video-{group}" for group in CLIP_GROUPS],
+        *[f"flexbench-{group}" for group in [*CLIP_GROUPS, "subject", "text", "vbench"]],
+    ]
+)
 
 
 @pytest.fixture(autouse=True)

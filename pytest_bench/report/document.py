@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pixelgate.aggregate import Aggregate, aggregate, bootstrap_settings
+from pixelgate.case import Case
 from pixelgate.curves import (
     CurveAggregate,
     CurveGroup,
@@ -17,7 +18,8 @@ from pixelgate.curves import (
     grid_deviation,
     source_rows,
 )
-from pixelgate.layout import Case
+from pixelgate.flexbench.folder import seed_of
+from pixelgate.flexbench.seed_groups import SeedGroup, SeedMean, over_seeds, seed_json
 from pixelgate.metrics.registry import get_metric
 from pixelgate.protocols import Protocol
 from pixelgate.results import library_versions, run_record, summary
@@ -127,6 +129,26 @@ def curve_document(bench: Bench, result: CurveResult) -> dict[str, Any]:
     }
 
 
+def seeds_document(group: SeedGroup, cases: Sequence[CaseResult]) -> dict[str, Any]:
+    """A run over several seeds in the report."""
+    own = {result.case.id: result for result in cases if result.case in group.cases}
+    return {
+        "id": group.id,
+        "method": group.method,
+        "track": group.track,
+        "seeds": [seed_of(case.slice) for case in group.cases],
+        "ranked": len(own) == len(group.cases) and all(result.clean for result in own.values()),
+        "metrics": {metric: seed_json(mean) for metric, mean in seed_means(group, cases).items()},
+    }
+
+
+def seed_means(group: SeedGroup, cases: Sequence[CaseResult]) -> dict[str, SeedMean]:
+    """Every metric over the seeds of a group."""
+    own = {result.case.id: result for result in cases if result.case in group.cases}
+    scores = {case_id: result.scores for case_id, result in own.items() if result.scores is not None}
+    return over_seeds(group, {case_id: result.aggregates for case_id, result in own.items()}, scores)
+
+
 def over_sources_document(curves: Sequence[CurveResult]) -> list[dict[str, Any]]:
     """Mean and sample standard deviation of areas over line-art sources."""
     rows = source_rows([(result.group, result.aggregates) for result in curves])
@@ -155,6 +177,7 @@ def build_document(
         "cases": [_case(bench, result) for result in cases],
         "curves": [curve_document(bench, result) for result in curves],
         "over_sources": over_sources_document(curves),
+        "seeds": [seeds_document(group, cases) for group in bench.discovery.seeds],
         "checks": [_check(item) for item in items.values() if item.kind != "case"],
         "not_selected": [case.id for case in bench.discovery.cases if case.id not in selected],
         "lost": [item.node_id for item in items.values() if item.outcome == "lost"],

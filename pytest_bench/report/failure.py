@@ -29,12 +29,21 @@ def describe(
         count = len(scores.problems)
         parts.append(f"{count} problem{'s' if count > 1 else ''} with the files:")
         parts += [f"  {problem}" for problem in scores.problems]
-    without = [(key, result.reason) for key, result in aggregates.items() if result.interval is None]
+    parts += _faults(scores, protocol, options)
+    without = [(key, result.reason) for key, result in aggregates.items() if result.failed]
     if without and not scores.problems:
         parts += [f"{key} has no mean: {reason}" for key, reason in without]
     elif not options.update_golden and not scores.problems:
         parts += _golden(scores, verdict, protocol, options)
     return "\n".join(parts)
+
+
+def _faults(scores: CaseScores, protocol: Protocol, options: Options) -> list[str]:
+    """Deviations that are evidence of a fault in an output, unless the run allows them."""
+    rules = protocol.faults - set(options.allow_deviation)
+    found = [deviation for deviation in scores.deviations if deviation.rule in rules]
+    mend = "Mend the outputs, or accept it with --bench-allow-deviation RULE (it stays a recorded deviation)."
+    return [*(f"{item.subject}: {item.message} [{item.rule}]" for item in found), *([mend] if found else [])]
 
 
 def _golden(scores: CaseScores, verdict: Verdict, protocol: Protocol, options: Options) -> list[str]:

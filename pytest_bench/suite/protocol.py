@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pixelgate.layout import Case
+from pixelgate.case import Case
 from pytest_bench.session import Bench
 
 

@@ -60,18 +60,28 @@ class Aggregate:
         metric: its id.
         interval: mean and bounds; None where there is no valid mean.
         reason: why there is none.
+        without: samples without a value that were left out of the mean, which the metric's protocol allows.
+        counted: whether it does; a mean that is missing is then no failure.
     """
 
     metric: str
     interval: Interval | None
     reason: str | None = None
+    without: tuple[str, ...] = ()
+    counted: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether a mean is missing that there should be."""
+        return self.interval is None and not self.counted
 
 
 def aggregate(scores: CaseScores, bootstrap: Bootstrap) -> dict[str, Aggregate]:
     """Mean and interval of every metric of a case.
 
     A mean stands for all samples that the case is made of. Where files have problems, or a sample has no
-    value, there is no mean but a reason: samples never leave an average unseen.
+    value, there is no mean but a reason: samples never leave an average unseen. Metrics that the protocol says may
+    have no value (`CaseScores.counted`) have their mean over the others, and name those left out.
 
     Raises:
         ProtocolError: the resamples are not 1 to `MOST_RESAMPLES`.
@@ -92,13 +102,15 @@ def _aggregate(scores: CaseScores, metric: str, bootstrap: Bootstrap) -> Aggrega
     if scores.problems:
         return Aggregate(metric, None, f"{len(scores.problems)} problem(s) with the case's files")
     values = scores.values(metric)
-    without = [sample.sample for sample in scores.samples if sample.values[metric] is None]
-    if without:
+    without = tuple(sample.sample for sample in scores.samples if sample.values[metric] is None)
+    counted = metric in scores.counted
+    if without and not counted:
         return Aggregate(metric, None, f"no value for {len(without)} of {len(values)} samples: {', '.join(without)}")
     present = [value for value in values if value is not None]
     if not present:
-        return Aggregate(metric, None, "no sample was scored")
+        reason = f"no value for any of {len(values)} samples" if values else "no sample was scored"
+        return Aggregate(metric, None, reason, without, counted and bool(values))
     interval = bootstrap_interval(
         present, resamples=bootstrap.resamples, seed=bootstrap.seed, confidence=bootstrap.confidence
     )
-    return Aggregate(metric, interval)
+    return Aggregate(metric, interval, None, without, counted)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from pixelgate import __version__
-from pixelgate.commands import cache, data, demo, doctor, hints, metrics, protocols, score, tracks, weights
+from pixelgate.commands import cache, data, demo, doctor, flexbench, hints, metrics, protocols, score, tracks, weights
 from pixelgate.commands.arguments import Parser
 from pixelgate.commands.console import error_lines, print_errors
 from pixelgate.errors import PixelgateError
@@ -36,7 +36,7 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"pixelgate {__version__}")
     parser.set_defaults(own_options={})
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in (score, demo, hints, data, weights, tracks, protocols, metrics, cache, doctor):
+    for module in (score, demo, hints, flexbench, data, weights, tracks, protocols, metrics, cache, doctor):
         module.add(commands)
     return parser
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from pixelgate.metrics.registry import Measurement, Metric, Runtime, Scorer, get
 from pixelgate.protocols import Protocol, ProtocolMetric
 from pixelgate.reading import Read
 
-_CODE = ("io", "metrics", "models")
+_CODE = ("clips", "io", "metrics", "models")
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,21 @@ class Settings:
         runtime: device, weights and threads.
         allow_missing: score the outputs that are there; recorded as a deviation.
         allow_resize: resize outputs of another size; recorded as a deviation.
+        choices: group -> parameters of its evaluator that the run sets otherwise; recorded as deviations.
+        shuffle_references: hold each clip against another sample's reference; recorded as a deviation.
     """
 
     metrics: tuple[str, ...] = ()
     runtime: Runtime = field(default_factory=Runtime)
     allow_missing: bool = False
     allow_resize: bool = False
+    choices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    shuffle_references: bool = False
+
+    @property
+    def metric_runtime(self) -> Runtime:
+        """Where metrics are computed: one thread each, since sums depend on the number of threads."""
+        return replace(self.runtime, threads=1)
 
 
 @dataclass
@@ -57,14 +67,23 @@ class Column:
 
     def compare(self, output: Read, prepared: Any) -> Measurement:
         """Score one output; a value that is not finite becomes a missing one with its reason."""
-        measurement = self.scorer.compare(output.view(self.metric.takes), prepared)
-        if measurement.value is not None and not math.isfinite(measurement.value):
-            return Measurement(None, f"the metric gave {measurement.value}", measurement.notes)
-        return measurement
+        return finite(self.scorer.compare(output.view(self.metric.takes), prepared))
 
 
-def bind_columns(protocol: Protocol, settings: Settings) -> list[Column]:
+def finite(measurement: Measurement) -> Measurement:
+    """The measurement, or a missing value with its reason where it is NaN or infinite."""
+    if measurement.value is not None and not math.isfinite(measurement.value):
+        return Measurement(None, f"the metric gave {measurement.value}", measurement.notes)
+    return measurement
+
+
+def bind_columns(protocol: Protocol, settings: Settings, group: str = "") -> list[Column]:
     """The columns that a run computes, in the protocol's order.
+
+    Args:
+        protocol: the protocol.
+        settings: what the run chose.
+        group: the group of metrics that is computed, for protocols that score clips; others are left out.
 
     Raises:
         ProtocolError: a metric was asked for that the protocol does not have.
@@ -76,14 +95,26 @@ def bind_columns(protocol: Protocol, settings: Settings) -> list[Column]:
     columns = []
     for entry in wanted:
         metric = get_metric(entry.metric)
-        scorer = metric.bind(entry.params, replace(settings.runtime, threads=1))
+        if metric.group != group:
+            continue
+        params = {**merged(protocol.groups.get(group, {}), settings.choices.get(group, {})), **entry.params}
+        scorer = metric.bind(params, settings.metric_runtime)
         # Where the weights came from is recorded, but the same weights from elsewhere give the same number.
         fingerprint = {key: value for key, value in scorer.fingerprint.items() if key != "weights_source"}
-        key = digest([metric.id, metric.version, entry.params, fingerprint, _code_digest()])
+        key = digest([metric.id, metric.version, params, fingerprint, _code_digest()])
         columns.append(Column(entry, metric, scorer, key))
     if not columns:
         raise ProtocolError("no metric is left to compute")
     return columns
+
+
+def merged(standard: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with a run's own choices put over them, section by section."""
+    result = dict(standard)
+    for key, value in chosen.items():
+        inner = result.get(key)
+        result[key] = merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+    return result
 
 
 @cache
@@ -93,7 +124,11 @@ def _code_digest() -> str:
     A version number that somebody forgot to raise would let the cache give out the numbers of older code.
     """
     here = Path(__file__).parent
-    files = [here / "reading.py", *sorted(file for folder in _CODE for file in (here / folder).glob("*.py"))]
+    files = [
+        here / "measuring.py",
+        here / "reading.py",
+        *sorted(file for folder in _CODE for file in (here / folder).glob("*.py")),
+    ]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pixelgate.aggregate import Bootstrap
+from pixelgate.case import Case
 from pixelgate.errors import InputError, Problem
 from pixelgate.hints.ratios import check_alphas
-from pixelgate.layout import Case
 from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation
 from pixelgate.scores import CaseScores
@@ -49,7 +49,7 @@ def curve_groups(cases: Sequence[Case], protocols: Mapping[str, Protocol]) -> tu
     """The curves that cases make up, sorted; cases of tracks without slices make none."""
     groups: dict[tuple[str, str, str], list[Case]] = {}
     for case in cases:
-        if protocols[case.track].slices:
+        if (protocols[case.track].slices or {}).get("kind") == "hint-ratio":
             groups.setdefault((case.method, case.track, split_name(case.slice)[0]), []).append(case)
     return tuple(
         CurveGroup(*key, tuple(sorted(group, key=lambda case: split_name(case.slice)[1])))

@@ -11,22 +11,23 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pixelgate.cache import ScoreCache
-from pixelgate.columns import Settings, bind_columns, digest
+from pixelgate.case import Case
+from pixelgate.columns import Column, Settings, bind_columns, digest
 from pixelgate.errors import InputError, Problem
 from pixelgate.io.files import sha256_file
-from pixelgate.layout import Case, check_files, find_outputs
+from pixelgate.measuring import Companions, Opened, make_measurer
 from pixelgate.metrics.registry import Measurement
+from pixelgate.outputs import check_files, find_outputs
 from pixelgate.protocols import Protocol
-from pixelgate.reading import Read, Role, make_reader
 from pixelgate.records import Deviation, Note
-from pixelgate.rulings import changed_reference, no_column, resized, too_small, unreadable_folder
+from pixelgate.rulings import changed_reference, no_column, resized, unreadable_folder
 from pixelgate.scores import CaseScores, SampleScore, record_from_json
 from pixelgate.tracks import REFERENCE, Sample, TrackData
 
@@ -47,6 +48,10 @@ class _Plan:
     case: Case
     outputs: dict[str, Path]
     problems: list[Problem]
+    deviations: list[Deviation] = field(default_factory=list)
+    unscored: dict[str, str] = field(default_factory=dict)  # sample -> rule
+    extra: tuple[str, ...] = ()
+    companions: dict[str, Companions] = field(default_factory=dict)
     keys: dict[str, dict[str, str]] = field(default_factory=dict)  # sample -> column id (or "output") -> key
     known: dict[str, Any] = field(default_factory=dict)  # key -> cached value
 
@@ -91,15 +96,13 @@ class Engine:
             raise InputError(problems)
         self._parallel = min(self.settings.runtime.threads or usable_cores(), _MOST_SAMPLES)
         chosen = self.settings.metrics or data.track.metrics
-        self._columns = bind_columns(protocol, replace(self.settings, metrics=chosen))
-        # The reference gives the size in any case.
-        self._references = sorted({REFERENCE, *(column.entry.against for column in self._columns)})
-        absent = [name for name in self._references if name not in data.columns]
+        self._columns = bind_columns(protocol, replace(self.settings, metrics=chosen), data.group)
+        compared = sorted({REFERENCE, *(column.entry.against for column in self._columns)})
+        absent = [name for name in compared if name not in data.columns]
         if absent:
             raise InputError([no_column(data, name, self._columns) for name in absent])
         self.samples = data.samples()
-        self._reader = make_reader(protocol, self.settings.allow_resize)
-        self._reading_key = digest([_CACHE_FORMAT, self._reader.key])
+        self._measurer = make_measurer(protocol, self._columns, self.settings, data.group, self.samples)
         self._plans: dict[str, _Plan] = {}
         self._hashes: dict[Path, str] = {}
 
@@ -111,11 +114,7 @@ class Engine:
     @property
     def fingerprints(self) -> dict[str, dict[str, str]]:
         """Metric id -> backend, library versions, weights digest and source."""
-        square = self._reader.fingerprint
-        return {
-            column.entry.id: {**column.scorer.fingerprint, **(square if column.metric.takes == "unit" else {})}
-            for column in self._columns
-        }
+        return {column.entry.id: self._measurer.fingerprint(column) for column in self._columns}
 
     def score(self, case: Case, ahead: Sequence[Case] = ()) -> CaseScores:
         """Score one case.
@@ -132,9 +131,9 @@ class Engine:
         plan = self._plan(case)
         waiting = [self._plan(other) for other in ahead if other != case]
         try:
-            for computed in self._compute_all(plan, waiting):
+            for sample, computed in self._compute_all(plan, waiting):
                 for current, values in computed:
-                    self._keep(current, values, own=current is plan)
+                    self._keep(current, sample.id, values, own=current is plan)
         finally:
             del self._plans[case.id]
         there = [sample.id for sample in self.samples if sample.id in plan.keys]
@@ -145,72 +144,104 @@ class Engine:
         plan = self._plan(case)
         return sum(not plan.lacks(sample) for sample in plan.keys), len(plan.outputs)
 
-    def score_pair(self, output: Path, sample: Sample, *, role: Role = "output") -> dict[str, Measurement]:
-        """Score one file against a sample's references, past the cache.
-
-        Args:
-            output: the picture.
-            sample: the sample whose references it is held against.
-            role: ``output``, or ``reference`` where the file is one of the track's own.
+    def score_again(self, scored: SampleScore, case: Case) -> dict[str, Measurement]:
+        """Score one of a case's outputs anew, past the cache.
 
         Raises:
             InputError: a file breaks a rule.
         """
-        references = self._read_references(sample)
-        read = self._reader.output(output, references[REFERENCE], role)
-        return {
-            column.entry.id: column.compare(read, column.prepare(references[column.entry.against]))
-            for column in self._columns
-        }
+        sample, path = self._sample(scored.sample), Path(scored.output.file)
+        companions = self._measurer.companions(case, sample, path)
+        return self._measurer.open(sample).measure(case, path, companions, self.metrics).values
+
+    def score_itself(self, sample_id: str) -> dict[str, Measurement] | None:
+        """Score a sample's reference against itself; None where the track's group has no such thing.
+
+        Raises:
+            InputError: a file breaks a rule.
+        """
+        return self._measurer.open(self._sample(sample_id)).itself()
+
+    def _sample(self, sample_id: str) -> Sample:
+        return next(sample for sample in self.samples if sample.id == sample_id)
 
     def _plan(self, case: Case) -> _Plan:
         if case.id in self._plans:
             return self._plans[case.id]
         plan = self._find_files(case)
+        setting = digest([_CACHE_FORMAT, self._measurer.key(case)])
         for sample in self.samples:
             if sample.id in plan.outputs:
                 try:
-                    own = self.file_digest(plan.outputs[sample.id])
+                    plan.companions[sample.id] = self._measurer.companions(case, sample, plan.outputs[sample.id])
+                    plan.keys[sample.id] = self._keys(sample, plan, setting)
                 except InputError as error:
                     # It fails its own case alone: other cases are looked at ahead of their turn.
-                    plan.problems.extend(error.problems)
-                else:
-                    plan.keys[sample.id] = self._keys(sample, own)
+                    self._drop(plan, sample.id, error.problems)
         plan.known = self.cache.get_many(key for keys in plan.keys.values() for key in keys.values())
         self._plans[case.id] = plan
         return plan
 
+    def _drop(self, plan: _Plan, sample: str, problems: Sequence[Problem]) -> None:
+        plan.unscored[sample] = problems[0].rule
+        if self._excused(*problems):
+            text = "means are over the samples left"
+            plan.deviations += [Deviation(sample, problem.rule, f"{problem.found} {text}") for problem in problems]
+        else:
+            plan.problems.extend(problems)
+
+    def _excused(self, *problems: Problem) -> bool:
+        return self.settings.allow_missing and all(problem.rule in self.protocol.excusable for problem in problems)
+
     def _find_files(self, case: Case) -> _Plan:
-        names = [sample.id for sample in self.samples]
+        names = list(self.data.track.samples)
         if case.baseline:
             return _Plan(case, {sample.id: sample.files[case.baseline] for sample in self.samples}, [])
         assert case.folder is not None
+        suffixes = self._measurer.suffixes
         try:
-            problems = check_files(case, names, self._reader.suffixes)
+            found = check_files(case, names, suffixes)
             outputs = self._outputs(case.folder, names)
-            if self.settings.allow_missing:
-                problems = [problem for problem in problems if problem.rule != "missing-output"]
-                # A sample that one ratio lacks would change that ratio's mean alone, and bend the curve.
-                for sibling in case.siblings:
-                    there = self._outputs(Path(sibling), names)
-                    outputs = {sample: path for sample, path in outputs.items() if sample in there}
+            # A sample that one ratio lacks would change that ratio's mean alone, and bend the curve.
+            for sibling in case.siblings if self.settings.allow_missing else ():
+                there = self._outputs(Path(sibling), names)
+                outputs = {sample: path for sample, path in outputs.items() if sample in there}
         except InputError as error:
             return _Plan(case, {}, list(error.problems))
         except OSError as error:
             return _Plan(case, {}, [unreadable_folder(error.filename or case.folder, error)])
-        return _Plan(case, outputs, problems)
+        plan = _Plan(case, outputs, [problem for problem in found if not self._excused(problem)])
+        plan.extra = tuple(Path(problem.file).name for problem in found if problem.rule == "extra-output")
+        rules = {Path(problem.file).stem: problem.rule for problem in found}
+        plan.unscored = {name: rules.get(name, "missing-output") for name in names if name not in outputs}
+        if self.settings.allow_missing:
+            text = "the output is missing; means are over the samples left"
+            absent = [name for name, rule in plan.unscored.items() if rule == "missing-output"]
+            plan.deviations += [Deviation(name, "missing-output", text) for name in absent]
+            plan.deviations += [Deviation(p.file, p.rule, p.found) for p in found if p.rule == "extra-output"]
+        for sample, problem in self.data.missing.items():
+            self._drop(plan, sample, [problem])
+        return plan
 
     def _outputs(self, folder: Path, names: Sequence[str]) -> dict[str, Path]:
-        found = find_outputs(folder, names, self._reader.suffixes)
+        found = find_outputs(folder, names, self._measurer.suffixes)
         paths = {sample: folder / files[0] for sample, files in found.items() if len(files) == 1}
         return {sample: path for sample, path in paths.items() if path.is_file()}
 
-    def _keys(self, sample: Sample, own: str) -> dict[str, str]:
-        read = {name: self._reference_digest(sample.files[name]) for name in self._references}
-        keys = {"output": digest([self._reading_key, own, read])}
+    def _keys(self, sample: Sample, plan: _Plan, setting: str) -> dict[str, str]:
+        own = self.file_digest(plan.outputs[sample.id])
+        files = self._measurer.reference_files(sample)
+        read = {name: self._reference_digest(path) for name, path in files.items()}
+        beside = {
+            kind: [self.file_digest(path) for path in paths] for kind, paths in plan.companions[sample.id].items()
+        }
+        if self.data.group:
+            keys = {"output": digest([setting, own, read, beside])}
+            return keys | {c.entry.id: digest([setting, c.key, own, read, beside]) for c in self._columns}
+        keys = {"output": digest([setting, own, read])}
         for column in self._columns:
             pictures = [own, read[REFERENCE], read[column.entry.against]]
-            keys[column.entry.id] = digest([self._reading_key, column.key, pictures])
+            keys[column.entry.id] = digest([setting, column.key, pictures])
         return keys
 
     def file_digest(self, path: Path) -> str:
@@ -225,7 +256,7 @@ class Engine:
             raise InputError(changed_reference(self.data, path))
         return digest_now
 
-    def _compute_all(self, plan: _Plan, waiting: Sequence[_Plan]) -> Iterator[_Computed]:
+    def _compute_all(self, plan: _Plan, waiting: Sequence[_Plan]) -> Iterator[tuple[Sample, _Computed]]:
         todo = [sample for sample in self.samples if sample.id in plan.outputs and plan.lacks(sample.id)]
         if not todo:
             return
@@ -244,69 +275,39 @@ class Engine:
                 for _, future in running:
                     future.cancel()
 
-    def _finish(self, plan: _Plan, sample: Sample, future: Future[_Computed]) -> _Computed:
+    def _finish(self, plan: _Plan, sample: Sample, future: Future[_Computed]) -> tuple[Sample, _Computed]:
         self._progress(plan.case.id, self.samples.index(sample), len(self.samples), sample.id)
-        return future.result()
+        return sample, future.result()
 
     def _compute(self, sample: Sample, plans: Sequence[_Plan]) -> _Computed:
         try:
-            references = self._read_references(sample)
+            opened = self._measurer.open(sample)
         except InputError as error:
             return [(plan, error) for plan in plans]
-        prepared: dict[str, Any] = {}
         computed: _Computed = []
         for plan in plans:
             try:
-                computed.append((plan, self._compute_one(sample, plan, references, prepared)))
+                computed.append((plan, self._compute_one(sample, plan, opened)))
             except InputError as error:
                 computed.append((plan, error))
         return computed
 
-    def _keep(self, plan: _Plan, values: dict[str, Any] | InputError, own: bool) -> None:
+    def _keep(self, plan: _Plan, sample: str, values: dict[str, Any] | InputError, own: bool) -> None:
         if not isinstance(values, InputError):
             plan.known.update(values)
             self.cache.put_many(values)
         elif own:
-            plan.problems.extend(values.problems)
+            self._drop(plan, sample, values.problems)
 
-    def _compute_one(
-        self, sample: Sample, plan: _Plan, references: Mapping[str, Read], prepared: dict[str, Any]
-    ) -> dict[str, Any]:
-        role: Role = "reference" if plan.case.baseline else "output"
-        read = self._reader.output(plan.outputs[sample.id], references[REFERENCE], role)
+    def _compute_one(self, sample: Sample, plan: _Plan, opened: Opened) -> dict[str, Any]:
         keys = plan.keys[sample.id]
-        notes = [asdict(note) for reference in references.values() for note in reference.record.notes]
-        reading = {"record": asdict(read.record), "resized_from": read.resized_from, "reference_notes": notes}
-        values: dict[str, Any] = {keys["output"]: reading}
-        for column in self._columns:
-            key = keys[column.entry.id]
-            if key in plan.known:
-                continue
-            if column.entry.id not in prepared:
-                prepared[column.entry.id] = column.prepare(references[column.entry.against])
-            values[key] = asdict(column.compare(read, prepared[column.entry.id]))
+        wanted = [metric for metric in self.metrics if keys[metric] not in plan.known]
+        measured = opened.measure(plan.case, plan.outputs[sample.id], plan.companions[sample.id], wanted)
+        values: dict[str, Any] = {keys["output"]: measured.reading}
+        values |= {keys[metric]: asdict(measured.values[metric]) for metric in wanted}
         # The same form as after a round trip through the disk, so that a rerun cannot differ.
         plain: dict[str, Any] = json.loads(json.dumps(values, allow_nan=False))
         return plain
-
-    def _read_references(self, sample: Sample) -> dict[str, Read]:
-        read: dict[str, Read] = {}
-        problems: list[Problem] = []
-        for name in self._references:
-            try:
-                read[name] = self._reader.reference(sample.files[name])
-            except InputError as error:
-                problems.extend(error.problems)
-        if REFERENCE in read:
-            height, width = read[REFERENCE].rgb8.shape[:2]
-            problems += [
-                too_small(sample, column, width, height)
-                for column in self._columns
-                if column.metric.takes == "rgb8" and min(height, width) < column.metric.min_side
-            ]
-        if problems:
-            raise InputError(problems)
-        return read
 
     def _collect(self, sample: str, plan: _Plan) -> SampleScore:
         keys = plan.keys[sample]
@@ -314,8 +315,13 @@ class Engine:
         measured = {column.entry.id: plan.known[keys[column.entry.id]] for column in self._columns}
         # An entry may have been written for a copy of this file elsewhere: its name is this run's own.
         record = record_from_json({**reading["record"], "file": str(plan.outputs[sample])})
+        if beside := plan.companions.get(sample):
+            # What was scored is the clip with its predictions.
+            digests = {kind: [self.file_digest(path) for path in paths] for kind, paths in beside.items()}
+            record = replace(record, pixels_sha256=digest([record.pixels_sha256, digests]))
         notes = [Note(sample, note.rule, note.message) for note in record.notes]
         notes += [Note(f"{sample}, reference", n["rule"], n["message"]) for n in reading["reference_notes"]]
+        notes += [Note(sample, rule, message) for rule, message in reading.get("notes", ())]
         for metric_id, measurement in measured.items():
             notes += [Note(f"{sample}, {metric_id}", rule, message) for rule, message in measurement["notes"]]
         resized = reading["resized_from"]
@@ -326,16 +332,20 @@ class Engine:
             output=record,
             resized_from=(resized[0], resized[1]) if resized else None,
             notes=tuple(notes),
+            deviations=tuple(Deviation(sample, rule, message) for rule, message in reading.get("deviations", ())),
+            details=reading.get("details", {}),
         )
 
     def _case_scores(self, plan: _Plan, scored: Sequence[SampleScore]) -> CaseScores:
         deviations = [resized(sample) for sample in scored if sample.resized_from]
-        if self.settings.allow_missing:
-            deviations += [
-                Deviation(sample.id, "missing-output", "the output is missing; means are over the samples left")
-                for sample in self.samples
-                if sample.id not in plan.outputs
-            ]
+        deviations += [deviation for sample in scored for deviation in sample.deviations]
+        deviations += [*sorted(plan.deviations), *self._measurer.deviations(plan.case)]
+        deviations += [
+            Deviation(sample.sample, "no-value", f"{metric} has no value: {reason}; its mean is over the samples left")
+            for sample in scored
+            for metric, reason in sample.reasons.items()
+            if self.settings.allow_missing and self.data.group and self.protocol.metric(metric).undefined == "fails"
+        ]
         # What the track itself leaves out is no choice of the run's.
         wanted = self.data.track.metrics or [metric.id for metric in self.protocol.metrics]
         left_out = [metric for metric in wanted if metric not in self.metrics]
@@ -346,12 +356,18 @@ class Engine:
         return CaseScores(
             case=plan.case,
             metrics=self.metrics,
-            expected=tuple(sample.id for sample in self.samples),
+            expected=self.data.track.samples,
             samples=tuple(scored),
             problems=tuple(sorted(plan.problems)),
             deviations=tuple(deviations),
             fingerprints=self.fingerprints,
+            unscored=dict(sorted(plan.unscored.items())),
+            extra=plan.extra,
+            counted=tuple(column.entry.id for column in self._columns if self._counts(column)),
         )
+
+    def _counts(self, column: Column) -> bool:
+        return column.entry.undefined == "counted" or (self.settings.allow_missing and bool(self.data.group))
 
 
 def usable_cores() -> int:

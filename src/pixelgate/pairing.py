@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pixelgate.case import Case
 from pixelgate.colorizer.manifest import Manifest, check, check_ground_truths, read_manifest
 from pixelgate.curves import CurveGroup
 from pixelgate.errors import InputError, Problem
 from pixelgate.hints.ratios import check_alphas
-from pixelgate.layout import Case, check_files, find_outputs
+from pixelgate.outputs import check_files, find_outputs
 from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation, Note
 from pixelgate.slices import Slice, find_slices

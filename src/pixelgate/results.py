@@ -22,6 +22,7 @@ from pixelgate.records import Deviation
 from pixelgate.scores import CaseScores
 
 _LIBRARIES = (
+    "av",
     "numpy",
     "scipy",
     "pillow",
@@ -33,6 +34,8 @@ _LIBRARIES = (
     "pytest",
     "pytest-xdist",
 )
+
+_MISSING = ("missing-reference", "missing-output", "missing-prediction")
 
 
 def to_json(data: Any) -> str:
@@ -74,7 +77,23 @@ def summary(scores: CaseScores, protocol: Protocol, aggregates: Mapping[str, Agg
         "slice": scores.case.slice,
         "n": len(scores.samples),
         "expected_n": len(scores.expected),
+        "accounting": accounting(scores),
         "metrics": {key: _metric_summary(protocol, key, value) for key, value in aggregates.items()},
+    }
+
+
+def accounting(scores: CaseScores) -> dict[str, Any]:
+    """Where every sample went: expected = scored + missing reference, output or prediction + failed; and extra files."""
+    by_rule: dict[str, list[str]] = {}
+    for sample, rule in scores.unscored.items():
+        by_rule.setdefault(rule, []).append(sample)
+    missing = {rule.replace("-", "_"): by_rule.pop(rule, []) for rule in _MISSING}
+    return {
+        "expected": len(scores.expected),
+        "scored": len(scores.samples),
+        **missing,
+        "failed": {sample: rule for sample, rule in scores.unscored.items() if rule not in _MISSING},
+        "extra": list(scores.extra),
     }
 
 
@@ -87,6 +106,8 @@ def _metric_summary(protocol: Protocol, metric_id: str, aggregate: Aggregate) ->
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
         "half_width": interval.half if interval else None,
+        "n": interval.n if interval else 0,
+        "without": list(aggregate.without),
         "reason": aggregate.reason,
         "unit": metric.unit,
         "direction": metric.direction,

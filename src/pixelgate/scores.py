@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pixelgate.case import Case
 from pixelgate.errors import Problem
-from pixelgate.layout import Case
-from pixelgate.records import Deviation, ImageRecord, Note
+from pixelgate.records import Deviation, ImageRecord, Note, VideoRecord
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class SampleScore:
         output: how the output was decoded.
         resized_from: (width, height) before an allowed resize, else None.
         notes: what a reader must know of this sample.
+        deviations: what this sample's scoring did that the protocol does not.
+        details: diagnostics in plain JSON types, such as per-frame values and counts.
     """
 
     sample: str
@@ -30,6 +32,8 @@ class SampleScore:
     output: ImageRecord
     resized_from: tuple[int, int] | None = None
     notes: tuple[Note, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,10 @@ class CaseScores:
         problems: what is wrong with the files; a case with problems has no valid mean.
         deviations: what this run did that the protocol does not.
         fingerprints: metric id -> backend, library versions, weights digest and source.
+        unscored: sample id -> the rule that kept it from being scored, such as ``missing-reference``.
+        extra: names of outputs that belong to no sample.
+        counted: metrics whose samples without a value are left out of the mean and counted; of the others, one
+            sample without a value leaves no mean.
     """
 
     case: Case
@@ -53,6 +61,9 @@ class CaseScores:
     problems: tuple[Problem, ...] = ()
     deviations: tuple[Deviation, ...] = ()
     fingerprints: Mapping[str, Mapping[str, str]] | None = None
+    unscored: Mapping[str, str] = field(default_factory=dict)
+    extra: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -83,6 +94,7 @@ class CaseScores:
 
         case = dict(data["case"])
         case["folder"] = Path(case["folder"]) if case["folder"] else None
+        case["groups"] = tuple(case["groups"])
         return cls(
             case=Case(**case),
             metrics=tuple(data["metrics"]),
@@ -91,6 +103,9 @@ class CaseScores:
             problems=tuple(Problem(**problem) for problem in data["problems"]),
             deviations=tuple(Deviation(**deviation) for deviation in data["deviations"]),
             fingerprints=data["fingerprints"],
+            unscored=dict(data["unscored"]),
+            extra=tuple(data["extra"]),
+            counted=tuple(data["counted"]),
         )
 
 
@@ -104,12 +119,15 @@ def sample_from_json(data: Mapping[str, Any]) -> SampleScore:
         output=record_from_json(data["output"]),
         resized_from=(resized[0], resized[1]) if resized else None,
         notes=tuple(Note(**note) for note in data["notes"]),
+        deviations=tuple(Deviation(**deviation) for deviation in data["deviations"]),
+        details=dict(data["details"]),
     )
 
 
 def record_from_json(data: Mapping[str, Any]) -> ImageRecord:
-    """Rebuild an image record from its JSON form."""
-    return ImageRecord(**{**data, "notes": tuple(Note(**note) for note in data["notes"])})
+    """Rebuild the record of a picture or clip from its JSON form."""
+    plain = {**data, "notes": tuple(Note(**note) for note in data["notes"])}
+    return VideoRecord(**{**plain, "pts": tuple(data["pts"])}) if "pts" in data else ImageRecord(**plain)
 
 
 def _plain(value: Any) -> Any:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pixelgate.cache import ScoreCache, default_cache_folder
+from pixelgate.case import Case
 from pixelgate.columns import Settings
 from pixelgate.engine import Engine, Progress
 from pixelgate.errors import InputError, Problem, TrackError
-from pixelgate.layout import Case, add_baselines, scan, sliced_tracks
+from pixelgate.layout import add_baselines, scan, sliced_tracks
 from pixelgate.metrics.registry import Runtime
 from pixelgate.protocols import choose_backend, load_protocol
 from pixelgate.scores import CaseScores

@@ -19,6 +19,9 @@ from pixelgate.records import VideoRecord
 GROUPS = ("text", "subject", "depth", "pose", "camera", "inpainting", "vbench")
 """The groups, in the order in which tables show them. Each is a module of this package with an ``EVALUATOR``."""
 
+FEATURES_ONLY = frozenset({"text", "subject", "vbench"})
+"""Groups whose references are no outputs of another kind: nothing can be scored against itself."""
+
 
 @dataclass(frozen=True)
 class ClipFiles:
@@ -87,8 +90,9 @@ class Evaluator(Protocol):
         """
 
     def itself(self, files: ClipFiles) -> ClipFiles | None:
-        """The files that score a reference against itself, which must give every metric's best; None where the
-        group has no such thing.
+        """The files that score a reference against itself, which must give every metric's best.
+
+        None where the group has no such thing.
         """
 
 

@@ -188,15 +188,16 @@ _NO_WEIGHTS = "cannot run: no weights"
 
 def _backend(protocol: Any, metric_id: str, found: _Findings, args: argparse.Namespace) -> dict[str, Any]:
     from pixelgate.columns import Settings, bind_columns
-    from pixelgate.metrics.registry import Runtime
+    from pixelgate.metrics.registry import Runtime, get_metric
 
     # Binding LPIPS without weights would try to download them.
-    learned = protocol.metric(metric_id).metric in ("lpips", "unit_lpips")
+    learned = protocol.metric(metric_id).metric in ("lpips", "unit_lpips", "inpaint_lpips")
     if learned and not any(source["verified"] for source in found.data["weights"]):
         return {"backend": None, "problem": _missing_package() or _NO_WEIGHTS}
     try:
         with _offline():
-            (column,) = bind_columns(protocol, Settings((metric_id,), Runtime(weights=args.weights)))
+            settings = Settings((metric_id,), Runtime(weights=args.weights))
+            (column,) = bind_columns(protocol, settings, get_metric(protocol.metric(metric_id).metric).group)
     except PixelgateError as error:
         return {"backend": None, "problem": str(error)}
     return {"backend": dict(column.scorer.fingerprint), "problem": None}

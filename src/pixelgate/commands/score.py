@@ -26,7 +26,7 @@ from pixelgate.errors import InputError, Problem
 if TYPE_CHECKING:
     from pixelgate.aggregate import Aggregate, Bootstrap
     from pixelgate.engine import Engine
-    from pixelgate.layout import Case
+    from pixelgate.case import Case
     from pixelgate.scores import CaseScores
 
 _FILES = "(metrics.csv, summary.json, run.json)"

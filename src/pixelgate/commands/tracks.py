@@ -54,12 +54,12 @@ def _show(args: argparse.Namespace) -> int:
     if args.json:
         print_json(data)
         return 0
-    first, last = data["samples"][0], data["samples"][-1]
+    samples = data["samples"]
     lines = [
         ("track", data["track"]),
         ("title", data["title"]),
         ("protocol", data["protocol"]),
-        ("samples", f"{len(data['samples'])}, {first} to {last}"),
+        ("samples", f"{len(samples)}, {samples[0]} to {samples[-1]}" if samples else "those of the data set's folder"),
         *(("column", f"{column}: {pattern}") for column, pattern in data["columns"].items()),
         ("optional", ", ".join(data["optional"]) or "-"),
         ("source", _words(data["source"])),
@@ -74,7 +74,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _details(found: TrackStatus) -> dict[str, Any]:
-    track = found.track
+    track = found.data.track if found.data else found.track
     return {
         **status_json(found),
         "title": track.title,

@@ -62,7 +62,7 @@ def read_regular_file(path: Path, mend: str) -> bytes:
         problem = Problem(file, "not-readable", f"cannot be read ({reason}).", "Check its rights and its folder's.")
         raise InputError(problem) from None
     kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
-    raise InputError(Problem(file, "not-a-file", f"is {kind}, though its name is a picture's.", mend))
+    raise InputError(Problem(file, "not-a-file", f"is {kind}, where a file is wanted.", mend))
 
 
 def pixel_digest(image: NDArray[np.uint8]) -> str:

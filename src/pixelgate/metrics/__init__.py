@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from pixelgate.metrics import features as _features  # noqa: F401  (registers its metrics)
+# Imported for the metrics that they register.
+from pixelgate.metrics import camera as _camera  # noqa: F401
+from pixelgate.metrics import consistency as _consistency  # noqa: F401
+from pixelgate.metrics import depth as _depth  # noqa: F401
+from pixelgate.metrics import features as _features  # noqa: F401
+from pixelgate.metrics import inpainting as _inpainting  # noqa: F401
+from pixelgate.metrics import pose as _pose  # noqa: F401
+from pixelgate.metrics import vbench as _vbench  # noqa: F401
 from pixelgate.metrics.delta_e import delta_e_2000
 from pixelgate.metrics.histogram import histogram_correlation
 from pixelgate.metrics.lpips import lpips

@@ -35,11 +35,11 @@ def similarity_rows(x: Image, y: Image, w: Floats, c1: float, c2: float, first: 
         stop = min(start + step, end)
         rows = slice(start, stop + 2 * RADIUS)
         a, b = x_lines[rows].astype(np.float64), y_lines[rows].astype(np.float64)
-        mx, my, squares, product = (_window(values, w) for values in (a, b, a * a + b * b, a * b))
-        sums[start:stop] = _similarity(mx, my, squares, product, c1, c2).sum(axis=1)
+        mx, my, squares, product = (window_means(values, w) for values in (a, b, a * a + b * b, a * b))
+        sums[start:stop] = similarity_map(mx, my, squares, product, c1, c2).sum(axis=1)
 
 
-def _window(values: Floats, w: Floats) -> Floats:
+def window_means(values: Floats, w: Floats) -> Floats:
     """Weighted means over the 11 x 11 window, where it lies within `values`."""
     down = _taps([values[k : values.shape[0] - 2 * RADIUS + k] for k in range(2 * RADIUS + 1)], w)
     return _taps([down[:, 3 * k : down.shape[1] - 3 * (2 * RADIUS - k)] for k in range(2 * RADIUS + 1)], w)
@@ -56,7 +56,8 @@ def _taps(shifted: list[Floats], w: Floats) -> Floats:
     return total
 
 
-def _similarity(mx: Floats, my: Floats, squares: Floats, product: Floats, c1: float, c2: float) -> Floats:
+def similarity_map(mx: Floats, my: Floats, squares: Floats, product: Floats, c1: float, c2: float) -> Floats:
+    """The SSIM map from the means of both pictures, of the sum of their squares and of their product."""
     mean_product = mx * my
     mean_squares = mx * mx + my * my
     above = (2.0 * mean_product + c1) * (2.0 * (product - mean_product) + c2)

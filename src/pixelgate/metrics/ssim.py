@@ -81,11 +81,12 @@ def bind(params: Mapping[str, Any], runtime: Runtime) -> PixelScorer:
             f"metric 'ssim': sigma {sigma} and truncate {truncate} give a window of {2 * radius + 1} taps; "
             f"only {MIN_SIDE} taps are offered"
         )
-    window = _Window(_gaussian(sigma), (k1 * DATA_RANGE) ** 2, (k2 * DATA_RANGE) ** 2)
+    window = _Window(gaussian(sigma), (k1 * DATA_RANGE) ** 2, (k2 * DATA_RANGE) ** 2)
     return PixelScorer(_prepare, functools.partial(_compare, window, runtime.threads))
 
 
-def _gaussian(sigma: float) -> NDArray[np.float64]:
+def gaussian(sigma: float) -> NDArray[np.float64]:
+    """The 11 weights of the window along one axis; they sum to 1."""
     taps = np.arange(-RADIUS, RADIUS + 1, dtype=np.float64)
     weights = np.exp(-taps * taps / (2.0 * sigma * sigma))
     normalised: NDArray[np.float64] = weights / weights.sum()

@@ -212,11 +212,11 @@ def _cache_file() -> Path:
 
 
 def _hub_file() -> Path:
-    return _hub_folder() / "checkpoints" / FILE
+    return hub_folder() / "checkpoints" / FILE
 
 
-def _hub_folder() -> Path:
-    # torch.hub.get_dir() without importing torch; a folder set in the running process goes first.
+def hub_folder() -> Path:
+    """Torch hub's folder, without importing torch; a folder set in the running process goes first."""
     torch = sys.modules.get("torch")
     if torch is not None:
         return Path(torch.hub.get_dir())

@@ -35,8 +35,10 @@ HEADS_DIGEST = "df73285e35b22355a2df87cdb6b70b343713b667eddbda73e1977e0c860835c0
 Signal = NDArray[np.uint8] | NDArray[np.float32]
 """A picture, height x width x 3: uint8 from 0 to 255, or float32 from 0 to 1. Both are brought to -1 to 1."""
 
+EPSILON = 1e-10
+"""Added to each feature vector's norm, as in ``lpips.normalize_tensor``."""
+
 _PIP = "pip install 'pixelgate[perceptual]'"
-_EPSILON = 1e-10  # added to each feature vector's norm, as in lpips.normalize_tensor
 # On a CPU a level is worked on in up to four pieces of at least so many values (8 MB), which bounds the scratch
 # memory. More pieces are no faster, and on a busy machine torch's threads wait for each other after each.
 _PIECES, _CHUNK = 4, 1 << 21
@@ -75,7 +77,7 @@ class LpipsNetwork:
     def __init__(self, weights: AlexNetWeights, device: str) -> None:
         import torch
 
-        network = _build(weights)
+        network = build(weights)
         self.device = torch.device(device)
         self._network = network.to(self.device, torch.float32, memory_format=torch.channels_last)
         self._slices = [getattr(network.net, f"slice{level}") for level in range(1, 6)]
@@ -232,7 +234,8 @@ def _installed(name: str) -> str:
         return "unknown"
 
 
-def _build(weights: AlexNetWeights) -> Any:
+def build(weights: AlexNetWeights) -> Any:
+    """An ``lpips.LPIPS`` on AlexNet with these weights, in evaluation mode; errors as `check_package`, `heads_file`."""
     check_package()
     heads = heads_file()
     with warnings.catch_warnings():
@@ -260,5 +263,5 @@ def _build(weights: AlexNetWeights) -> Any:
 def _normalise(rows: torch.Tensor, into: torch.Tensor) -> None:
     import torch
 
-    norm = torch.linalg.vector_norm(rows, dim=1, keepdim=True).add_(_EPSILON)
+    norm = torch.linalg.vector_norm(rows, dim=1, keepdim=True).add_(EPSILON)
     torch.div(rows, norm, out=into)

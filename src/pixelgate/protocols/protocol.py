@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -33,6 +33,9 @@ class ProtocolMetric:
         ranked: whether methods are ranked by it; otherwise it is reported only.
         decimals: digits shown in tables; files hold the full number.
         params: the parameters that decide the number.
+        undefined: ``fails`` where a sample without a value fails its case; ``counted`` where it is left out of the
+            mean, with n and its reason told.
+        table: whether tables show it; files always do.
     """
 
     id: str
@@ -42,6 +45,8 @@ class ProtocolMetric:
     ranked: bool
     decimals: int
     params: Mapping[str, Any] = field(hash=False)
+    undefined: Literal["fails", "counted"] = "fails"
+    table: bool = True
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,22 @@ class Protocol:
         """What size outputs have and how they are resized where that is allowed; with the backend, if there is one."""
         size = self._mapping("size")
         return {**size, "backend": self.backend} if self.backend else size
+
+    @property
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Group -> the parameters of its evaluator, for protocols that score clips; empty for the others."""
+        groups: Mapping[str, Mapping[str, Any]] = self.raw.get("groups", {})
+        return groups
+
+    @property
+    def faults(self) -> frozenset[str]:
+        """Rules of deviations that are evidence of a fault in an output and fail its case unless a run allows them."""
+        return frozenset(self.raw.get("faults", ()))
+
+    @property
+    def excusable(self) -> frozenset[str]:
+        """Rules of problems that a run may allow as missing; each is then a deviation."""
+        return frozenset(self.raw.get("excusable", ("missing-output",)))
 
     @property
     def backends(self) -> tuple[str, ...]:
@@ -180,8 +201,11 @@ def parse_entries(raw: Mapping[str, Any], origin: str, backend: str) -> Protocol
 
 def _parse_metric(entry: Any, columns: list[str], origin: str, backend: str) -> ProtocolMetric:
     keys = ("id", "metric", "title", "against", "ranked", "decimals", "params")
-    if not isinstance(entry, dict) or sorted(entry) != sorted(keys):
+    spare = {"undefined", "table"}
+    if not isinstance(entry, dict) or sorted(entry.keys() - spare) != sorted(keys):
         raise ProtocolError(f"{origin}: each metric needs exactly the keys {', '.join(keys)}; got {entry!r}")
+    if entry.get("undefined", "fails") not in ("fails", "counted") or not isinstance(entry.get("table", True), bool):
+        raise ProtocolError(f"{origin}: metric {entry['id']!r}: undefined is fails or counted, table true or false")
     if entry["against"] not in columns:
         raise ProtocolError(
             f"{origin}: metric {entry['id']!r} compares with {entry['against']!r}, "

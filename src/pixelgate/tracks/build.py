@@ -26,7 +26,7 @@ def build(track: Track, folder: Path, progress: BuildProgress | None = None) -> 
     of that name is never half done. A lock makes other processes wait rather than do the same work.
 
     Args:
-        track: a track whose source is a `BuiltSource`.
+        track: a track that is made here (`Track.made`).
         folder: the folder to fill.
         progress: passed on to the builder.
 
@@ -37,12 +37,12 @@ def build(track: Track, folder: Path, progress: BuildProgress | None = None) -> 
         MissingExtra: the builder's packages are not installed.
         TrackError: the builder is unknown, or the folder cannot be written.
     """
-    assert isinstance(track.source, BuiltSource)
+    assert track.made is not None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(folder.with_name(f".{folder.name}.lock")):
             if not folder.is_dir():
-                _build(track, track.source, folder, progress)
+                _build(track, track.made, folder, progress)
     except OSError as error:
         mend = "Set PIXELGATE_DATA to a folder that can be written."
         raise TrackError(f"track {track.id!r} cannot be made in {folder}: {error}. {mend}") from error
@@ -68,15 +68,15 @@ def verify_built(track: Track, folder: Path) -> list[Problem]:
     That function is ``verify(root) -> list[Problem]``; it skips files that are missing.
 
     Args:
-        track: a track whose source is a `BuiltSource`.
+        track: a track that is made here (`Track.made`).
         folder: the track's folder.
 
     Raises:
         MissingExtra, TrackError: as `build`.
     """
-    assert isinstance(track.source, BuiltSource)
-    _builder(track, track.source)
-    module = importlib.import_module(track.source.builder.partition(":")[0])
+    assert track.made is not None
+    _builder(track, track.made)
+    module = importlib.import_module(track.made.builder.partition(":")[0])
     check: Callable[[Path], list[Problem]] | None = getattr(module, "verify", None)
     return check(folder) if check is not None else []
 

@@ -11,9 +11,9 @@ from pixelgate.errors import Problem, TrackError
 from pixelgate.tracks.build import verify_built
 from pixelgate.tracks.places import built_folder, find
 from pixelgate.tracks.revision import digest_file
-from pixelgate.tracks.track import BuiltSource, LocalSource, Track, TrackData
+from pixelgate.tracks.track import DatasetSource, HubSource, Track, TrackData
 
-State = Literal["ready", "incomplete", "absent", "not-built"]
+State = Literal["ready", "incomplete", "absent", "not-built", "unnamed"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,10 @@ def status(track: Track, data: Sequence[Path] = ()) -> TrackStatus:
     """
     found = find(track, data)
     if found is None:
-        if isinstance(track.source, BuiltSource):
+        if track.made:
             return TrackStatus(track, "not-built", mend=f"It is made in {built_folder(track)} on the first run.")
+        if isinstance(track.source, DatasetSource):
+            return TrackStatus(track, "unnamed", mend="Name your data set's folder with --bench-data.")
         return TrackStatus(track, "absent", mend=f"Run: pixelgate data fetch {track.id}")
     problems = tuple(found.problems())
     if problems:
@@ -73,14 +75,16 @@ def verify(track: Track, root: Path | None = None) -> list[Problem]:
     """
     found = find(track, [root] if root else [])
     if found is None:
-        command = "pixelgate demo" if isinstance(track.source, BuiltSource) else f"pixelgate data fetch {track.id}"
+        if isinstance(track.source, DatasetSource) and not track.made:
+            raise TrackError(f"track {track.id!r} is your own data set; name its folder.")
+        command = "pixelgate demo" if track.made else f"pixelgate data fetch {track.id}"
         raise TrackError(f"track {track.id!r}: its files are not here. Run: {command}")
     problems = found.problems()
     named = {problem.file for problem in problems}
     if found.lock is None:
-        if isinstance(track.source, BuiltSource):
+        if track.made:
             problems += [problem for problem in verify_built(track, found.root) if problem.file not in named]
-        elif not isinstance(track.source, LocalSource):
+        elif isinstance(track.source, HubSource):
             problems.append(_no_lock(found))
         return sorted(problems)
     for name in found.files():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pixelgate.tracks.dataset import read_dataset
 from pixelgate.tracks.patterns import ID_RULE, folder_of, is_id, pattern_fault
 from pixelgate.tracks.reading import Faults, known_keys, mapping_at, read_mapping, text_at
 from pixelgate.tracks.samples import Samples, read_samples
@@ -46,6 +47,8 @@ def read_track(path: Path) -> Track:
     track_id = _read_id(draft)
     protocol = text_at(draft.raw, "protocol", "", draft.faults)
     title = text_at(draft.raw, "title", "", draft.faults, default=track_id)
+    if isinstance(raw := draft.raw.get("source"), dict) and "dataset" in raw:
+        return _dataset_track(draft, track_id, title or track_id, protocol, raw)
     source = _read_source(draft)
     draft.columns = _read_columns(draft)
     samples = _read_samples(draft, source)
@@ -66,6 +69,15 @@ def read_track(path: Path) -> Track:
         discovered=samples.discovered,
         file=path,
     )
+
+
+def _dataset_track(draft: _Draft, track_id: str, title: str, protocol: str, raw: Mapping[str, Any]) -> Track:
+    """A track over one condition of a data set; its samples are known when the data set's folder is."""
+    source = read_dataset(raw, draft.path, draft.faults)
+    draft.columns = {column: places[0] for column, places in source.files.items()}
+    optional, metrics = _read_optional(draft), _read_metrics(draft)
+    draft.faults.check()
+    return Track(track_id, title, protocol, (), draft.columns, source, optional, metrics, file=draft.path)
 
 
 def _read_id(draft: _Draft) -> str:

@@ -11,13 +11,14 @@ from pathlib import Path
 from pixelgate.errors import FetchError
 from pixelgate.tracks.build import build, exclusive
 from pixelgate.tracks.checking import TrackStatus, status, verify
+from pixelgate.tracks.dataset import dataset_in
 from pixelgate.tracks.hub import Hub, RemoteFile
 from pixelgate.tracks.lock import Lock, LockedFile, read_lock, write_lock
 from pixelgate.tracks.places import built_folder, hub_folder
 from pixelgate.tracks.plan import Plan, plan
 from pixelgate.tracks.revision import FileDigest, digest_file
 from pixelgate.tracks.shards import is_unpacked, parquet_reader, unpack
-from pixelgate.tracks.track import BuiltSource, HubSource, Track, TrackData
+from pixelgate.tracks.track import HubSource, LocalSource, Track, TrackData
 
 __all__ = ["FetchProgress", "Fetched", "TrackStatus", "fetch", "status", "verify"]
 
@@ -96,11 +97,13 @@ def fetch(
         MissingExtra: huggingface_hub is not installed.
         TrackError: the lock file is damaged.
     """
-    if isinstance(track.source, BuiltSource):
-        data = TrackData(track, build(track, built_folder(track, root)))
+    if track.made is not None:
+        folder = build(track, built_folder(track, root))
+        data = dataset_in(track, [folder]) or TrackData(track, folder)
         return Fetched(data.root, data.revision, tuple(data.files()))
     if not isinstance(track.source, HubSource):
-        raise FetchError(f"track {track.id!r} is your own folder {track.source.folder}; there is nothing to fetch.")
+        where = f" {track.source.folder}" if isinstance(track.source, LocalSource) else ""
+        raise FetchError(f"track {track.id!r} is your own folder{where}; there is nothing to fetch.")
     folder = hub_folder(track, root)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -8,9 +8,17 @@ from pathlib import Path
 
 from pixelgate.errors import TrackError
 from pixelgate.tracks.build import BuildProgress, build
+from pixelgate.tracks.dataset import dataset_in, no_dataset
 from pixelgate.tracks.listing import Listing, unreadable
 from pixelgate.tracks.lock import read_lock
-from pixelgate.tracks.track import REFERENCE, BuiltSource, HubSource, LocalSource, Track, TrackData
+from pixelgate.tracks.track import (
+    REFERENCE,
+    DatasetSource,
+    HubSource,
+    LocalSource,
+    Track,
+    TrackData,
+)
 
 DATA_VARIABLE = "PIXELGATE_DATA"
 
@@ -37,9 +45,13 @@ def hub_folder(track: Track, root: Path | None = None) -> Path:
 
 
 def built_folder(track: Track, root: Path | None = None) -> Path:
-    """The folder of a built track in a data directory: ``<track>-<builder's version>``."""
-    assert isinstance(track.source, BuiltSource)
-    return (root or data_home()).absolute() / f"{track.id}-{track.source.version}"
+    """The folder of a built track in a data directory: ``<track>-<builder's version>``.
+
+    Tracks over one data set that is built share its folder.
+    """
+    assert track.made is not None
+    name = track.source.folder if isinstance(track.source, DatasetSource) else track.id
+    return (root or data_home()).absolute() / f"{name}-{track.made.version}"
 
 
 def locate(track: Track, data: Iterable[Path] = (), *, progress: BuildProgress | None = None) -> TrackData:
@@ -66,8 +78,11 @@ def locate(track: Track, data: Iterable[Path] = (), *, progress: BuildProgress |
     found = find(track, folders)
     if found is not None:
         return found
-    if isinstance(track.source, BuiltSource):
-        return TrackData(track, build(track, built_folder(track), progress))
+    if track.made is not None:
+        root = build(track, built_folder(track), progress)
+        return dataset_in(track, [root]) or TrackData(track, root)
+    if isinstance(track.source, DatasetSource):
+        raise no_dataset(track, folders)
     places = _places(track, folders)
     looked = "\n".join(f"  {place}{'' if place.is_dir() else ' (no such folder)'}" for place in places)
     raise TrackError(
@@ -81,6 +96,9 @@ def find(track: Track, data: Iterable[Path] = ()) -> TrackData | None:
     """As `locate`, but nothing is built, and None is returned where there are no files."""
     if isinstance(track.source, LocalSource):
         return TrackData(track, track.source.folder)
+    if isinstance(track.source, DatasetSource):
+        made = [built_folder(track)] if track.made else []
+        return dataset_in(track, made or _dataset_places(track, [Path(folder) for folder in data]))
     for place in _places(track, [Path(folder) for folder in data]):
         if _holds(track, place):
             return TrackData(track, place, read_lock(place) if isinstance(track.source, HubSource) else None)
@@ -96,6 +114,10 @@ def _places(track: Track, data: list[Path]) -> list[Path]:
     own = [place for folder in data for place in (folder, *(folder / name for name in names))]
     found = [place.absolute() for place in (*own, *(home / name for name in names)) if not _is_file(place)]
     return list(dict.fromkeys(found))
+
+
+def _dataset_places(track: Track, data: list[Path]) -> list[Path]:
+    return [place.absolute() for folder in data for place in (folder, folder / track.id) if not _is_file(place)]
 
 
 def _is_file(place: Path) -> bool:

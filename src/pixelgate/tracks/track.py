@@ -73,7 +73,25 @@ class BuiltSource:
     extra: str = ""
 
 
-Source = HubSource | LocalSource | BuiltSource
+@dataclass(frozen=True)
+class DatasetSource:
+    """One condition's files in a data set's folder (see `pixelgate.tracks.dataset`).
+
+    Attributes:
+        group: the group of metrics that scores it.
+        files: column -> the places where a sample's file may lie, tried in order; a place without ``{id}`` is one
+            file for all samples.
+        made: what builds the folder, for a data set that is made here; None for one that the user has.
+        folder: name of the built folder in the data directory.
+    """
+
+    group: str
+    files: Mapping[str, tuple[str, ...]]
+    made: BuiltSource | None = None
+    folder: str = ""
+
+
+Source = HubSource | LocalSource | BuiltSource | DatasetSource
 
 
 @dataclass(frozen=True)
@@ -105,6 +123,17 @@ class Track:
     numbers: Mapping[str, int] = field(default_factory=dict)
     discovered: bool = False
     file: Path | None = field(default=None, compare=False)
+
+    @property
+    def group(self) -> str:
+        """The group of metrics that scores it; empty for pictures."""
+        return self.source.group if isinstance(self.source, DatasetSource) else ""
+
+    @property
+    def made(self) -> BuiltSource | None:
+        """What makes the files here; None where they are fetched or the user's own."""
+        source = self.source.made if isinstance(self.source, DatasetSource) else self.source
+        return source if isinstance(source, BuiltSource) else None
 
     @property
     def layouts(self) -> tuple[Mapping[str, str], ...]:
@@ -169,6 +198,16 @@ class TrackData:
             Sample(sample, MappingProxyType({column: self.root / names[column][sample] for column in self.columns}))
             for sample in self.track.samples
         )
+
+    @property
+    def missing(self) -> Mapping[str, Problem]:
+        """Sample id -> what of it is missing, for samples that `samples` cannot give; here `problems` names files."""
+        return {}
+
+    @property
+    def group(self) -> str:
+        """See `Track.group`."""
+        return self.track.group
 
     def files(self) -> list[str]:
         """Sorted relative names of the track's files that are at hand."""

@@ -1,0 +1,195 @@
+"""Errors and SSIM over the kept pixels of a frame, compiled.
+
+A row of an H x W x 3 frame is one line of 3 W values, in which neighbours of one channel stand three apart; all
+channels are thus filtered at once. Each input row is filtered along the row once and kept in a ring of eleven, and only
+where a kept window needs it: strips of columns keep the ring in the processor's cache, and a strip's rows without a
+kept window are left out.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numba import float64, intp
+from numpy.typing import NDArray
+
+from pixelgate.metrics._jit import ROWS, TABLE, inlined, inlined_with_fma, kernel
+
+Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+Reference = NDArray[np.uint8] | NDArray[np.float32]
+
+TAPS = 11
+HALO = 3 * (TAPS - 1)
+STRIP = 384
+
+_LEVELS = numba.types.Array(numba.uint8, 2, "C", readonly=True)
+_REFERENCES = {
+    "uint8": _LEVELS,
+    "float32": numba.types.Array(numba.float32, 2, "C", readonly=True),
+}
+# Sums of whole numbers are exact in any order; of a resized reference's they differ in the last digit at most.
+_in_any_order = numba.njit(nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+
+
+@inlined
+def _sum(values: Floats) -> float:
+    # Eight running sums: one alone waits for each addition to end before it starts the next.
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    whole = values.size // 8 * 8
+    for j in range(0, whole, 8):
+        s0 += values[j]
+        s1 += values[j + 1]
+        s2 += values[j + 2]
+        s3 += values[j + 3]
+        s4 += values[j + 4]
+        s5 += values[j + 5]
+        s6 += values[j + 6]
+        s7 += values[j + 7]
+    for j in range(whole, values.size):
+        s0 += values[j]
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@_in_any_order
+def _errors(x: Bytes, y: Reference, keep: Bytes) -> tuple[float, float]:
+    squared = absolute = 0.0
+    for j in range(x.size):
+        difference = float(x[j]) - float(y[j])
+        difference = difference if keep[j] else 0.0
+        squared += difference * difference
+        absolute += abs(difference)
+    return squared, absolute
+
+
+def _error_rows(x: Bytes, y: Reference, keep: Bytes, first: int, end: int, squared: Floats, absolute: Floats) -> None:
+    for row in range(first, end):
+        squared[row], absolute[row] = _errors(x[row], y[row], keep[row])
+
+
+error_rows_of = {
+    kind: kernel(_LEVELS, lines, _LEVELS, intp, intp, ROWS, ROWS)(_error_rows) for kind, lines in _REFERENCES.items()
+}
+
+
+def error_rows(x: Bytes, y: Reference, keep: Bytes, first: int, end: int, squared: Floats, absolute: Floats) -> None:
+    """Sums of squared and of absolute differences over the kept values of the rows `first` to `end`.
+
+    Args:
+        x, y: lines of 3 W values.
+        keep: 1 where a value counts, else 0; same shape.
+        first, end: the rows to do.
+        squared, absolute: one sum for each row, overwritten.
+    """
+    error_rows_of[y.dtype.name](x, y, keep, first, end, squared, absolute)
+
+
+@inlined
+def _read(x: Bytes, y: Reference, lines: Floats) -> None:
+    for j in range(x.size):
+        a = float(x[j])
+        b = float(y[j])
+        lines[0, j] = a
+        lines[1, j] = b
+        lines[2, j] = a * a + b * b
+        lines[3, j] = a * b
+
+
+@inlined_with_fma
+def _along_row(line: Floats, w: Floats, out: Floats) -> None:
+    w0, w1, w2, w3, w4, w5 = w[5], w[4], w[3], w[2], w[1], w[0]
+    for j in range(line.size - HALO):
+        out[j] = (
+            w0 * line[j + 15]
+            + w1 * (line[j + 12] + line[j + 18])
+            + w2 * (line[j + 9] + line[j + 21])
+            + w3 * (line[j + 6] + line[j + 24])
+            + w4 * (line[j + 3] + line[j + 27])
+            + w5 * (line[j] + line[j + 30])
+        )
+
+
+@inlined_with_fma
+def _down_columns(ring: Floats, top: int, w: Floats, out: Floats) -> None:
+    w0, w1, w2, w3, w4, w5 = w[5], w[4], w[3], w[2], w[1], w[0]
+    r0, r1, r2 = ring[top % TAPS], ring[(top + 1) % TAPS], ring[(top + 2) % TAPS]
+    r3, r4, r5 = ring[(top + 3) % TAPS], ring[(top + 4) % TAPS], ring[(top + 5) % TAPS]
+    r6, r7, r8 = ring[(top + 6) % TAPS], ring[(top + 7) % TAPS], ring[(top + 8) % TAPS]
+    r9, r10 = ring[(top + 9) % TAPS], ring[(top + 10) % TAPS]
+    for j in range(out.size):
+        out[j] = (
+            w0 * r5[j]
+            + w1 * (r4[j] + r6[j])
+            + w2 * (r3[j] + r7[j])
+            + w3 * (r2[j] + r8[j])
+            + w4 * (r1[j] + r9[j])
+            + w5 * (r0[j] + r10[j])
+        )
+
+
+@inlined
+def _similarity(maps: Floats, windows: Bytes, c1: float, c2: float, out: Floats) -> None:
+    # Not fused: with equal pictures both sides of the fraction must be rounded alike, so that it is exactly 1.
+    for j in range(out.size):
+        mx, my = maps[0, j], maps[1, j]
+        product = mx * my
+        squares = mx * mx + my * my
+        above = (2.0 * product + c1) * (2.0 * (maps[3, j] - product) + c2)
+        below = (squares + c1) * ((maps[2, j] - squares) + c2)
+        out[j] = above / below if windows[j] else 0.0
+
+
+@inlined
+def _any(flags: Bytes) -> bool:
+    found = 0
+    for j in range(flags.size):
+        found |= flags[j]
+    return found != 0
+
+
+def _similarity_rows(
+    x: Bytes, y: Reference, windows: Bytes, w: Floats, c1: float, c2: float, first: int, end: int, sums: Floats
+) -> None:
+    valid = windows.shape[1]
+    width = min(STRIP, valid)
+    lines, maps, result = np.empty((4, width + HALO)), np.empty((4, width)), np.empty(width)
+    ring = np.empty((4, TAPS, width))
+    for left in range(0, valid, STRIP):
+        size = min(STRIP, valid - left)
+        right = left + size + HALO
+        done = first
+        for top in range(first, end):
+            flags = windows[top, left : left + size]
+            if not _any(flags):
+                continue
+            for row in range(max(done, top), top + TAPS):
+                _read(x[row, left:right], y[row, left:right], lines)
+                for m in range(4):
+                    _along_row(lines[m, : size + HALO], w, ring[m, row % TAPS])
+            done = top + TAPS
+            for m in range(4):
+                _down_columns(ring[m], top, w, maps[m, :size])
+            _similarity(maps, flags, c1, c2, result[:size])
+            sums[top] += _sum(result[:size])
+
+
+similarity_rows_of = {
+    kind: kernel(_LEVELS, lines, _LEVELS, TABLE, float64, float64, intp, intp, ROWS)(_similarity_rows)
+    for kind, lines in _REFERENCES.items()
+}
+
+
+def similarity_rows(
+    x: Bytes, y: Reference, windows: Bytes, w: Floats, c1: float, c2: float, first: int, end: int, sums: Floats
+) -> None:
+    """Sum of the SSIM map over the kept windows of the rows `first` to `end` of the map, all channels together.
+
+    Args:
+        x, y: lines of 3 W values.
+        windows: 1 where the window that begins at a value is wholly kept; 10 rows and 30 values smaller.
+        w: the 11 weights of the window along one axis.
+        c1, c2: the stabilising constants.
+        first, end: rows of the map.
+        sums: one sum for each row of the map; zero on entry.
+    """
+    similarity_rows_of[y.dtype.name](x, y, windows, w, c1, c2, first, end, sums)
