@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -221,8 +221,8 @@ class Bench:
         """What is missing from the rows of a (method, track); empty where they are complete."""
         lines = []
         for case in self._members(group):
-            missing = [result for result in self._aggregates(case).values() if result.failed]
-            lines += [f"{case.id}: {result.metric} has no mean: {result.reason}" for result in missing]
+            missing = {key: result.reason or "" for key, result in self._aggregates(case).items() if result.failed}
+            lines += [f"{case.id}: no mean of {names}: {reason}" for names, reason in by_reason(missing)]
         return "\n".join(["not complete:", *lines]) if lines else ""
 
     def check_curve(self, group: CurveGroup) -> str:
@@ -244,7 +244,8 @@ class Bench:
         lines = [] if self.options.allow_missing else sample_set_differences(group, scores)
         means = over_seeds(group, {case.id: self._aggregates(case) for case in group.cases}, scores)
         counted = {metric for one in scores.values() for metric in one.counted}
-        lines += [f"{key}: {one.reason}" for key, one in means.items() if one.mean is None and key not in counted]
+        lacking = {key: one.reason or "" for key, one in means.items() if one.mean is None and key not in counted}
+        lines += [f"{names}: {reason}" for names, reason in by_reason(lacking)]
         return "\n".join([f"{group.id}: the seeds cannot be summed up:", *lines]) if lines else ""
 
     def _aggregates(self, case: Case) -> dict[str, Aggregate]:
@@ -263,6 +264,14 @@ class Bench:
     def _tell(self, case_id: str, done: int, total: int, sample: str) -> None:
         if self.progress is not None:
             self.progress(case_id, done, total, sample)
+
+
+def by_reason(reasons: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Names that share a reason, in one text, with it."""
+    found: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        found.setdefault(reason, []).append(name)
+    return [(", ".join(names), reason) for reason, names in found.items()]
 
 
 def choices_of(options: Options) -> dict[str, dict[str, Any]]:

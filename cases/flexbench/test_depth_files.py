@@ -162,6 +162,22 @@ def test_damaged_files(tmp_path):
         list(open_depth(tmp_path / "b.npz").frames())
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("name", ["depth", "masks"])
+def test_a_wrong_checksum_is_seen_before_the_last_frame(tmp_path, save, name):
+    path = tmp_path / f"{name}.npz"
+    values = np.random.default_rng(4).random((2, 4, 90, 100)).astype(np.float32)
+    save(path, **{name: values > 0.5 if name == "masks" else values[0]})
+    with zipfile.ZipFile(path) as archive:
+        checksum = archive.infolist()[0].CRC.to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(checksum, b"\x01\x02\x03\x04"))
+    frames = (open_masks if name == "masks" else open_depth)(path).frames()
+    for _ in range(3):
+        next(frames)
+    with problems("npy-intact"):
+        next(frames)
+
+
 @pytest.mark.parametrize("scale", [1, 255])
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64"])
 def test_masks(tmp_path, scale, dtype):
@@ -191,6 +207,8 @@ def test_luma_is_exact_at_the_threshold():
     assert luma_mask(grey).tolist() == [[False, False, True]]
     colours = np.array([[[255, 255, 0], [255, 0, 255], [0, 255, 0]]], dtype=np.uint8)
     assert luma_mask(colours).tolist() == [[True, False, True]]
+    # 587 x 188 + 114 x 146 is 127 000 exactly: no float sum decides.
+    assert luma_mask(np.array([[[0, 188, 146]]], dtype=np.uint8)).tolist() == [[False]]
 
 
 @pytest.mark.parametrize(

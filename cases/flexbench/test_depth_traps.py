@@ -128,6 +128,15 @@ def test_a_condition_at_or_below_zero_has_no_ratios(backend):
     assert "1 valid pixels" in reasons(other)["log10"]
 
 
+@pytest.mark.parametrize("constant", [0.0, -3.0, 1e-3, 2.0**600])
+def test_a_constant_of_any_size_becomes_the_mean(backend, constant):
+    _, condition = clip()
+    scores = depth_scores(np.full(condition.shape, constant), condition)
+    assert scores.alignment.rank == 1
+    wanted = np.mean([np.abs(frame - condition.mean()).mean() for frame in condition])
+    assert scores.values["mae"].value == pytest.approx(wanted)
+
+
 @pytest.mark.parametrize("size", [1e160, 1e307])
 def test_values_beyond_float64_sums_are_missing_not_infinite(backend, size):
     prediction, condition = clip()

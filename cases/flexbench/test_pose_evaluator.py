@@ -238,7 +238,7 @@ def test_missing_files(files, tmp_path):
 
 def test_parameters_and_metrics(files):
     for name, values in {
-        "keypoints": [0, 1.5, True, "18"],
+        "keypoints": [0, 1.5, 19, True, "18"],
         "confidence": [-0.1, float("nan"), True, "0.3"],
         "thresholds": [[0], [True], 0.05, ["0.05"]],
         "allow_pickle": [1, "yes"],

@@ -24,7 +24,6 @@ CONTAINERS = {
     "a.mkv": ("libx264", "yuv420p", {}),
     "a.webm": ("libvpx-vp9", "yuv420p", {}),
     "a.avi": ("mjpeg", "yuvj420p", {}),
-    "a.flv": ("flv", "yuv420p", {}),
     "a.ts": ("libx264", "yuv420p", {}),
     "a.gif": ("gif", "rgb8", {}),
     "a.h264": ("libx264", "yuv420p", {}),
@@ -135,6 +134,12 @@ def test_what_is_no_clip_is_refused_whatever_its_name(clips, tmp_path):
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
         assert problem(tmp_path / name)[0] == "video-format", name
+
+
+def test_a_codec_without_a_decoder_is_named(tmp_path):
+    path = encode(tmp_path / "a.avi", FRAMES[:2], "mjpeg", "yuvj420p")
+    path.write_bytes(path.read_bytes().replace(b"MJPG", b"????"))
+    assert problem(path)[0] == "video-codec"
 
 
 def test_a_change_of_size_is_refused(tmp_path):

@@ -24,6 +24,8 @@ def _imported() -> None:
             if not module.name.endswith(_LEFT_OUT):
                 importlib.import_module(module.name)
     Image.init()
+    # Its compiled modules cannot be loaded twice in one process.
+    importlib.import_module("av")
 
 
 @pytest.fixture(autouse=True)

@@ -219,6 +219,7 @@ def _case(bench: Bench, result: CaseResult) -> dict[str, Any]:
         "method": result.case.method,
         "track": result.case.track,
         "slice": result.case.slice,
+        "not_run": result.case.not_run,
         "outcome": result.item.outcome,
         "message": result.item.message,
         "duration_s": round(result.item.duration, 3),

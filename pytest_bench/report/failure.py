@@ -32,10 +32,16 @@ def describe(
     parts += _faults(scores, protocol, options)
     without = [(key, result.reason) for key, result in aggregates.items() if result.failed]
     if without and not scores.problems:
-        parts += [f"{key} has no mean: {reason}" for key, reason in without]
+        parts += [f"{key} has no mean: {reason}{_reasons(scores, key)}" for key, reason in without]
     elif not options.update_golden and not scores.problems:
         parts += _golden(scores, verdict, protocol, options)
     return "\n".join(parts)
+
+
+def _reasons(scores: CaseScores, metric: str) -> str:
+    """Why the first samples have no value."""
+    found = [f"{s.sample}: {reason}" for s in scores.samples if (reason := s.reasons.get(metric))]
+    return f" ({'; '.join(found[:3])}{'; ...' if found[3:] else ''})" if found else ""
 
 
 def _faults(scores: CaseScores, protocol: Protocol, options: Options) -> list[str]:

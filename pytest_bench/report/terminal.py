@@ -8,11 +8,14 @@ import pytest
 
 from pixelgate.aggregate import Aggregate
 from pixelgate.curves import source_rows
+from pixelgate.flexbench.seed_groups import SeedMean
 from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation
+from pixelgate.results import accounting
+from pixelgate.stats import Interval
 from pixelgate.tables import Row, count_text, listed, table, track_line
 from pytest_bench.golden_update import Update
-from pytest_bench.report.document import CaseResult, CurveResult
+from pytest_bench.report.document import CaseResult, CurveResult, seed_means
 from pytest_bench.session import Bench
 
 _LINES_SHOWN = 10
@@ -51,12 +54,15 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult], curves: Sequence[Curv
     n = count_text(len(result.scores.samples) for result in cases if result.scores is not None)
     baseline = str(protocol.baseline["method"]) if protocol.baseline else ""
     ordered = sorted(cases, key=lambda r: (not r.clean, r.case.method != baseline, r.case))
+    running = [result for result in ordered if not result.case.not_run]
+    rows = [Row(_label(result), result.aggregates, _remarks(result, bench.options.update_golden)) for result in running]
     lines = [track_line(track, protocol, bench.data(track).revision_short, n)]
-    lines += table(
-        protocol,
-        [Row(_label(result), result.aggregates, _remarks(result, bench.options.update_golden)) for result in ordered],
-    )
+    # A protocol over several groups of metrics has a table for each track's own.
+    lines += table(protocol, rows, bench.data(track).track.metrics if protocol.groups else ()) if rows else []
+    lines += _not_run(ordered)
+    lines += [line for result in running for line in _accounting(result)]
     lines += _areas(protocol, curves)
+    lines += _seeds(bench, track, protocol, cases)
     if baseline and not any(result.case.method == baseline for result in cases):
         lines.append(f"{baseline}: missing; {_why_missing(bench, track)}")
     deviations = [(result.case.method, item) for result in ordered for item in _deviations(result)]
@@ -64,6 +70,52 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult], curves: Sequence[Curv
     notes = [(result.case.method, item) for result in ordered if result.scores for item in result.scores.notes]
     lines += listed("notes", notes, _LINES_SHOWN, "the JSON report")
     return lines
+
+
+def _not_run(cases: Sequence[CaseResult]) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for result in cases:
+        if result.case.not_run:
+            reasons.setdefault(result.case.not_run, []).append(_label(result))
+    return [f"not run: {', '.join(labels)}: {reason}" for reason, labels in reasons.items()]
+
+
+def _accounting(result: CaseResult) -> list[str]:
+    """Where the samples of a case of clips went; nothing where all were scored."""
+    if result.scores is None or not result.case.groups:
+        return []
+    found = accounting(result.scores)
+    parts = [f"{len(found[key])} {key.replace('_', ' ')}: {', '.join(found[key])}" for key in _LOST if found[key]]
+    parts += [f"{sample} failed [{rule}]" for sample, rule in found["failed"].items()]
+    lacking = [one for one in result.aggregates.values() if one.without]
+    parts += [f"{one.metric} is over {len(result.scores.samples) - len(one.without)}" for one in lacking]
+    head = f"{_label(result)}: {found['expected']} expected, {found['scored']} scored"
+    return [f"{head}; {'; '.join(parts)}"] if parts else []
+
+
+_LOST = ("missing_reference", "missing_output", "missing_prediction", "extra")
+
+
+def _seeds(bench: Bench, track: str, protocol: Protocol, cases: Sequence[CaseResult]) -> list[str]:
+    """Mean and standard deviation over seeds, one row per method."""
+    groups = [group for group in bench.discovery.seeds if group.track == track and len(group.cases) > 1]
+    if not groups:
+        return []
+    rows, remarks = [], []
+    for group in groups:
+        means = seed_means(group, cases)
+        rows.append(Row(group.method, {metric: _spread(metric, mean) for metric, mean in means.items()}))
+        common = [metric for metric, mean in means.items() if mean.common]
+        remarks += [f"{group.method}: over the samples that every seed has: {', '.join(common)}"] if common else []
+    counts = count_text(len(group.cases) for group in groups)
+    head = f"mean ± standard deviation over n={counts} seeds (ddof 1)"
+    return ["", head, *table(protocol, rows, bench.data(track).track.metrics), *remarks]
+
+
+def _spread(metric: str, mean: SeedMean) -> Aggregate:
+    if mean.mean is None:
+        return Aggregate(metric, None, mean.reason)
+    return Aggregate(metric, Interval(mean.mean, None, None, mean.std, mean.n, 0, 0, 0.0))
 
 
 def _areas(protocol: Protocol, curves: Sequence[CurveResult]) -> list[str]:

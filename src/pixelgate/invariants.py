@@ -133,7 +133,8 @@ def interval_holds_mean(subject: Subject) -> list[str]:
 
 def sample_count(subject: Subject) -> list[str]:
     """The number of scored samples is the track's; fewer only where missing outputs were allowed."""
-    allowed = {deviation.subject for deviation in subject.scores.deviations if deviation.rule == "missing-output"}
+    rules = subject.engine.protocol.excusable
+    allowed = {deviation.subject for deviation in subject.scores.deviations if deviation.rule in rules}
     absent = [sample for sample in subject.scores.missing if sample not in allowed]
     if not absent:
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pixelgate.aggregate import Aggregate
@@ -44,17 +44,21 @@ def track_line(track: str, protocol: Protocol, dataset: str, n: str) -> str:
     return f"track: {track}   protocol: {protocol.id}   dataset: {dataset}   n={n}"
 
 
-def table(protocol: Protocol, rows: Sequence[Row]) -> list[str]:
+def table(protocol: Protocol, rows: Sequence[Row], of: Collection[str] = ()) -> list[str]:
     """A protocol's table, aligned, with an arrow in each head: ↑ higher is better, ↓ lower is.
+
+    Args:
+        protocol: the protocol.
+        rows: the rows.
+        of: the metrics to show, beside those that a row has; empty for all of the protocol's.
 
     Returns:
         The lines: a head, one per row, without trailing blanks.
     """
-    heads = ["method", *(f"{entry.title}{get_metric(entry.metric).arrow}" for entry in protocol.metrics)]
-    body = [
-        [row.label, *(number(row.aggregates.get(entry.id), entry.decimals) for entry in protocol.metrics)]
-        for row in rows
-    ]
+    there = {metric for row in rows for metric in row.aggregates}
+    entries = [entry for entry in protocol.metrics if entry.table and (not of or entry.id in of or entry.id in there)]
+    heads = ["method", *(f"{entry.title}{get_metric(entry.metric).arrow}" for entry in entries)]
+    body = [[row.label, *(number(row.aggregates.get(entry.id), entry.decimals) for entry in entries)] for row in rows]
     widths = [max(_width(line[i]) for line in [heads, *body]) for i in range(len(heads))]
     lines = ["  ".join(_pad(cell, width) for cell, width in zip(line, widths, strict=True)) for line in [heads, *body]]
     remarks = ["", *("; ".join(row.remarks) for row in rows)]

@@ -70,7 +70,7 @@ class Sources:
         """The frames to compare, from the start, at the prediction's size."""
         geometry = fill_geometry(self.condition.size, self.prediction.size)
         clips = zip(self.prediction.frames(), self.condition.frames(), self._excluded(), strict=False)
-        for prediction, condition, excluded in islice(clips, self.frames):
+        for prediction, condition, excluded in clips:
             yield prediction, condition if geometry.unchanged else fill_resize(condition, geometry), excluded
 
     def unscored(self) -> Iterator[NDArray[Any]]:

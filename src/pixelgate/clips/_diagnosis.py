@@ -41,6 +41,7 @@ MIN_DISTANCE = 4.0
 BLACK = 16.0
 """Luma up to this is black."""
 
+_CUT = (2.0, 253.0)  # outside, a value may have been cut off
 _LUMA = np.array([0.299, 0.587, 0.114])
 _COLOURS = ("red", "green", "blue")
 _RANGES: Mapping[str, tuple[float, float]] = {
@@ -92,18 +93,18 @@ class Diagnosis:
             turned: the reference as it is, where `exchanged` says so.
         """
         x, y, kept = (_sampled(frame) for frame in (generated, reference, keep))
-        values = x[kept], y[kept]
-        self._colours.add(*values)
-        self._levels.add(*values)
-        luma_x, luma_y = x @ _LUMA, y @ _LUMA
-        self._blackness.add(luma_x, luma_y, kept)
-        cells = _cells(luma_x), _cells(luma_y), _whole_cells(kept)
-        self._shift.add(*cells)
-        self._orientation.add(*cells, turned, square=_square(generated))
+        self._blackness.add(x @ _LUMA, y @ _LUMA, kept)
+        cells_x, cells_y, whole = _cells(x), _cells(y), _whole_cells(kept)
+        self._colours.add(cells_x[whole], cells_y[whole])
+        uncut = whole & _whole_cells(((x > _CUT[0]) & (x < _CUT[1])).all(axis=2))
+        self._levels.add(cells_x[uncut], cells_y[uncut])
+        luma = cells_x @ _LUMA, cells_y @ _LUMA
+        self._shift.add(*luma, whole)
+        self._orientation.add(*luma, whole, turned, square=_square(generated))
 
     def add_later(self, reference: NDArray[Any], keep: Bools) -> None:
         """Take a frame of the reference past the clip's end; `REACH` of them are of use."""
-        self._shift.add(None, _cells(_sampled(reference) @ _LUMA), _whole_cells(_sampled(keep)))
+        self._shift.add(None, _cells(_sampled(reference)) @ _LUMA, _whole_cells(_sampled(keep)))
 
     def findings(self, surplus: int = 0) -> list[Finding]:
         """What is wrong; empty for a sound clip.
@@ -160,14 +161,13 @@ class _Colours:
 
 
 class _Levels:
-    """Sums for a straight line from the reference's values to the clip's; cut-off values are left out."""
+    """Sums for a straight line from the reference's values to the clip's."""
 
     def __init__(self) -> None:
         self._sums = np.zeros(6)
 
     def add(self, x: Floats, y: Floats) -> None:
-        inside = (x > 2.0) & (x < 253.0)
-        a, b = y[inside], x[inside]
+        a, b = y.ravel(), x.ravel()
         self._sums += np.array([a.size, a.sum(), b.sum(), a @ a, a @ b, b @ b])
 
     def findings(self) -> Iterator[Finding]:
@@ -183,10 +183,10 @@ class _Levels:
         offset = b - slope * a
         for what, (scale, shift) in _RANGES.items():
             left = self._error(scale, shift)
-            if abs(slope - scale) <= 0.05 and abs(offset - shift) <= 6.0 and left <= MAX_RATIO * given:
+            if abs(slope - scale) <= 0.025 and abs(offset - shift) <= 3.0 and left <= MAX_RATIO * given:
                 yield (
                     "range-mixup",
-                    f"{what}: generated = {slope:.3f} reference {offset:+.1f} over the kept pixels, mean squared error "
+                    f"{what}: generated = {slope:.3f} reference {offset:+.1f} over the kept cells, mean squared error "
                     f"{left:.2f} with {scale:.3f} and {shift:+.1f}, {given:.2f} as given",
                 )
 
@@ -247,7 +247,7 @@ class _Orientation:
         undone = {**_HALF_TURNS, **_QUARTER_TURNS} if square else _HALF_TURNS
         if turned is not None:
             undone = _QUARTER_TURNS
-            y = _cells(_sampled(turned.reference) @ _LUMA)
+            y = _cells(_sampled(turned.reference)) @ _LUMA
             kept = _whole_cells(~_sampled(turned.masked))
         for what, undo in undone.items():
             turned_back = undo(x)
@@ -283,8 +283,9 @@ def _cell_sums(values: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.add.reduceat(rows, _borders(values.shape[1]), axis=1))
 
 
-def _cells(luma: Floats) -> Floats:
-    return np.asarray(_cell_sums(luma) / _cell_sums(np.ones_like(luma)))
+def _cells(sample: Floats) -> Floats:
+    """Means over the cells, for each channel."""
+    return np.asarray(_cell_sums(sample) / _cell_sums(np.ones((*sample.shape[:2], 1))))
 
 
 def _whole_cells(kept: Bools) -> Bools:

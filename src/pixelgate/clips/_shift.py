@@ -26,8 +26,11 @@ MIN_CHANGE = 0.5
 NEAR = (0.7, 1.3)
 """Where t must lie from the shift on; before it, t must lie below 1 - `NEAR[0]`."""
 
-MAX_RATIO = 0.6
-"""Largest squared distance to the shifted frames, of that to the frames of the same index."""
+DEVIATIONS = 4.0
+"""By how many of its standard deviations t must lie above one half."""
+
+ALIKE = 5.0
+"""About so many neighbouring cells err together, so that fewer than all of them count."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,8 @@ class ShiftFinder:
             return None
         position = along[after].sum() / moved
         shifted = max(0.0, same - 2.0 * along[after].sum() + moved)
-        if not NEAR[0] <= position <= NEAR[1] or shifted > MAX_RATIO * same:
+        uncertainty = np.sqrt(ALIKE * shifted / total_cells / moved)
+        if not NEAR[0] <= position <= NEAR[1] or position - 0.5 < DEVIATIONS * uncertainty:
             return None
         if along[before].sum() > (1.0 - NEAR[0]) * change[before].sum():
             return None

@@ -19,6 +19,7 @@ from pixelgate.clips._given import group_metrics, prediction, reference
 from pixelgate.clips._not_reference import refuse_reference
 from pixelgate.clips.evaluator import ClipFiles, Evaluation
 from pixelgate.errors import InputError, Problem, ProtocolError
+from pixelgate.io._keypoint_layouts import BODY
 from pixelgate.io.files import sha256_file
 from pixelgate.io.keypoints import CONFIDENT, Frame, Keypoints, read_keypoints, to_unit
 from pixelgate.io.video import probe_video
@@ -101,8 +102,8 @@ class PoseEvaluator:
 def _params(params: Mapping[str, Any]) -> dict[str, Any]:
     chosen = check_params("pose", params, DEFAULTS)
     count = positive("pose", chosen, "keypoints")
-    if count != int(count):
-        raise ProtocolError(f"metric 'pose': keypoints must be a whole number, not {count!r}")
+    if count != int(count) or count > BODY:
+        raise ProtocolError(f"metric 'pose': keypoints must be a whole number of up to {BODY}, not {count!r}")
     confidence = chosen["confidence"]
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence < np.inf:
         raise ProtocolError(f"metric 'pose': confidence must be a finite number of at least 0, not {confidence!r}")
@@ -234,11 +235,14 @@ def _side_notes(side: _Side) -> Iterator[tuple[str, str]]:
     found = side.keypoints
     if found.unclear:
         yield "units-unclear", f"{found.file} was read as {found.units}: {found.evidence}"
-    points = np.concatenate([frame[frame[..., 2] > CONFIDENT][:, :2] for frame in side.frames])
+    bodies = [frame[:, :BODY] for frame in side.frames]
+    points = np.concatenate([body[body[..., 2] > CONFIDENT][:, :2] for body in bodies])
     outside = float(((points < 0) | (points > 1)).any(axis=1).mean()) if len(points) else 0.0
     if outside > _MUCH_OUTSIDE:
         width, height = side.size
-        text = f"{outside:.0%} of the confident keypoints of {found.file} lie outside its frame of {width} x {height}"
+        text = (
+            f"{outside:.0%} of the confident body keypoints of {found.file} lie outside its frame of {width} x {height}"
+        )
         yield "keypoints-outside", text
 
 

@@ -20,8 +20,7 @@ OLDEST = 17
 """PyAV before this ignored the colour matrix of a frame when it made RGB of it."""
 
 CONTAINERS = (
-    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,mpegts,mpeg,mpegvideo,flv,ogg,asf,ivf,"
-    "yuv4mpegpipe,nut,apng,h264,hevc"
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,mpegts,mpeg,mpegvideo,ogg,asf,ivf,yuv4mpegpipe,nut,apng,h264,hevc"
 )
 """FFmpeg's names of the containers that are read. Playlists, which open other files, and still pictures are not."""
 
@@ -99,11 +98,16 @@ def first_video(container: InputContainer, path: Path) -> tuple[VideoStream, int
     """The first video stream that is no cover picture, and how many there are.
 
     Raises:
-        InputError: rule ``video-stream``, or ``video-intact`` where the stream's description is cut off.
+        InputError: rule ``video-stream``, ``video-codec`` where FFmpeg has no decoder for it, or ``video-intact``
+            where the stream's description is cut off.
     """
     attached = library().stream.Disposition.attached_pic
     streams = [stream for stream in container.streams.video if not stream.disposition & attached]
     if streams:
+        context: Any = streams[0].codec_context
+        if context is None:
+            found = "is encoded in a way that the installed FFmpeg has no decoder for."
+            raise InputError(Problem(str(path), "video-codec", found, "Encode the clip again, for example as H.264."))
         return streams[0], len(streams)
     if cut_boxes(path):
         raise InputError(_cut_before_index(path))

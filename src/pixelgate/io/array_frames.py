@@ -80,11 +80,9 @@ class ArrayFile:
             for index, stream in enumerate(streams):
                 self._skip(stream, self.offset + index * self.shape[axis] * size)
             for _ in range(self.shape[axis]):
+                # An archive's checksum is compared with the last bytes.
                 parts = [np.frombuffer(_read(stream, size), self.dtype).reshape(inner) for stream in streams]
                 yield np.stack(parts) if outer else parts[0]
-            # An archive's checksum is compared when its end is met.
-            for stream in streams[-1:]:
-                stream.read(1)
 
     def _skip(self, stream: IO[bytes], count: int) -> None:
         if self.member is None:
@@ -163,7 +161,7 @@ def _check_size(array: ArrayFile) -> None:
     else:
         with zipfile.ZipFile(array.path) as archive:
             held = archive.getinfo(array.member).file_size
-    if min(array.shape, default=0) < 0 or held < wanted:
+    if min(array.shape, default=0) < 0 or held != wanted:
         found = f"{held} bytes where its header of shape {array.shape}, {array.dtype} promises {wanted}"
         raise InputError(_damaged(array.path, EOFError(found)))
 

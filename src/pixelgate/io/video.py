@@ -61,7 +61,6 @@ class VideoReader:
         # What an earlier reader has hashed is not hashed again.
         self._found = Findings(str(path), hashing=self._known is None)
         self._packets = 0
-        self._closed = False
         self._record: VideoRecord | None = None
         self._frames = self._decode()
 
@@ -80,15 +79,14 @@ class VideoReader:
             InputError: ``video-intact`` (damaged or cut short; says how many frames can be read), ``no-frame``,
                 ``constant-size`` (the size changes within the clip), ``colour-matrix``, ``display-matrix``,
                 ``changed-while-read``.
-            RuntimeError: the reader was closed before its last frame.
+            RuntimeError: the reader was closed, or met an error, before its last frame.
         """
-        if self._closed and self._record is None:
-            raise RuntimeError(f"{self._path}: the reader is closed")
+        if self._frames.gi_frame is None and self._record is None:
+            raise RuntimeError(f"{self._path}: the reader was closed, or met an error, before the last frame")
         return self._frames
 
     def close(self) -> None:
         """Let go of the file; the record stays."""
-        self._closed = True
         self._frames.close()
         self._container.close()
 
@@ -177,7 +175,8 @@ def open_video(path: Path, *, label: str | None = None) -> VideoReader:
     Raises:
         MissingExtra: PyAV 17 or newer is not installed.
         InputError: ``not-a-file``, ``not-readable``, ``empty-file``, ``video-format`` (no video container),
-            ``video-stream`` (none in it) or ``video-intact`` (its index is missing or points beyond the file's end).
+            ``video-stream`` (none in it), ``video-codec`` (no decoder for it) or ``video-intact`` (its index is
+            missing or points beyond the file's end, or another sign that the file is cut short).
             Decoding may raise more, see `VideoReader.__iter__`.
     """
     return VideoReader(Path(path), label=label)

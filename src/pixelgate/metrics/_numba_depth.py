@@ -52,7 +52,7 @@ def moments_rows(p: Floats, g: Floats, valid: Bools, sums: Floats) -> None:
     Args:
         p, g: prediction and condition, height x width.
         valid: the pixels that count.
-        sums: height x 5.
+        sums: height x 5; zero on entry.
     """
     width = p.shape[1]
     a, b, products = np.empty(width), np.empty(width), np.empty(width)
@@ -63,7 +63,6 @@ def moments_rows(p: Floats, g: Floats, valid: Bools, sums: Floats) -> None:
             b[n] = g[row, j]
             n += valid[row, j]
         if n == 0:
-            sums[row, :] = 0.0
             continue
         mean_p, mean_g = _sum(a[:n]) / n, _sum(b[:n]) / n
         for j in range(n):

@@ -15,7 +15,7 @@ def moments_rows(p: Floats, g: Floats, valid: Bools, sums: Floats) -> None:
     Args:
         p, g: prediction and condition, height x width.
         valid: the pixels that count.
-        sums: height x 5.
+        sums: height x 5; zero on entry.
     """
     count = valid.sum(axis=1)
     means = [_kept(x, valid).sum(axis=1) / np.maximum(count, 1) for x in (p, g)]

