@@ -104,7 +104,7 @@ def discover(options: Options) -> Discovery:
         track_id: choose_backend(load_protocol(track.protocol), options.backend) for track_id, track in tracks.items()
     }
     data = (*options.data, *_datasets(found.cases, options))
-    cases = tuple(_with_outlook(case, tracks[case.track], data) for case in found.cases)
+    cases = tuple(_with_outlook(case, tracks[case.track], data, found.cases) for case in found.cases)
     cases = tuple(case for case in cases if _asked_for(tracks[case.track], protocols[case.track], options))
     occurring = {case.track for case in cases}
     tracks = {name: track for name, track in tracks.items() if name in occurring}
@@ -131,18 +131,26 @@ def _datasets(cases: Collection[Case], options: Options) -> list[Path]:
     return list(places.values())
 
 
-def _with_outlook(case: Case, track: Track, data: tuple[Path, ...]) -> Case:
-    """The case, and why it cannot be scored where its group's references or predictions are not there as a whole."""
+def _with_outlook(case: Case, track: Track, data: tuple[Path, ...], cases: Collection[Case]) -> Case:
+    """The case, and why it cannot be scored where its group's references or predictions are not there as a whole.
+
+    Where one seed has predictions, another without them is no group that cannot run: its clips lack something.
+    """
     if not track.group or case.folder is None:
         return case
     found = find(track, data)
-    reason = found.absent if isinstance(found, DatasetData) else ""
-    return replace(case, not_run=reason or why_no_predictions(track.group, Path(case.predictions)))
+    absent = found.absent if isinstance(found, DatasetData) else ""
+    seeds = [other for other in cases if (other.method, other.track) == (case.method, case.track)]
+    lacking = [why_no_predictions(track.group, Path(other.predictions)) for other in seeds]
+    return replace(case, not_run=absent or (lacking[seeds.index(case)] if all(lacking) else ""))
 
 
 def _asked_for(track: Track, protocol: Protocol, options: Options) -> bool:
     """Whether a run's choice of metrics leaves any of a group's."""
-    return not track.group or not options.metrics or bool(group_metrics(track, protocol, options))
+    if not track.group:
+        return True
+    chosen = group_metrics(track, protocol, options)
+    return not options.metrics or bool(chosen)
 
 
 def group_metrics(track: Track, protocol: Protocol, options: Options) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ def test_no_weights(pixelgate, no_weights, monkeypatch):
     assert data["ready"] is False
     problems = [(row["protocol"], row["id"]) for row in data["metrics"] if row["problem"]]
     assert [pair for pair in problems if pair[1] not in ("openclip", "dino", "dreamsim")] == [
+        ("flexbench", "inpaint_lpips"),
         ("hintauc", "lpips"),
         ("pstbench", "lpips"),
     ]

@@ -12,7 +12,7 @@ from video_tools import CONFORMANCE, encode, joined, moving
 
 from pixelgate.errors import InputError
 from pixelgate.io._video_record import Container, Findings, make_record
-from pixelgate.io.video import probe_video, read_video
+from pixelgate.io.video import open_video, probe_video, read_video
 from pixelgate.io.video_write import Encoding, write_video
 
 av = pytest.importorskip("av")
@@ -148,6 +148,15 @@ def test_a_change_of_size_is_refused(tmp_path):
         "constant-size",
         "changes its size: frame 3 (counted from 0) is 32 x 48 pixels, the ones before are 32 x 32.",
     )
+
+
+def test_no_shorter_clip_after_an_error(tmp_path):
+    reader = open_video(joined(tmp_path / "a.avi", [(32, 32, "yuvj420p"), (48, 32, "yuvj420p")]))
+    with pytest.raises(InputError, match="constant-size"):
+        reader.drain()
+    for again in (lambda: list(reader), reader.drain, lambda: reader.record):
+        with pytest.raises(RuntimeError, match=r"met an error|is complete after"):
+            again()
 
 
 def test_a_change_of_pixel_format_is_noted_and_honoured(tmp_path):

@@ -230,7 +230,7 @@ def test_a_ratio_that_is_undefined_is_counted_and_fails_nothing(clips: ClipProje
     assert result.ret == 0, text_of(result)
     metric = cases_of(clips, "camera")["summary"]["metrics"]["camera_RotErr_rel"]
     assert (metric["n"], metric["without"]) == (1, ["001"])
-    assert "camera_RotErr_rel is over 1" in text_of(result)
+    assert "over 1 alone: camera_RotErr_rel" in text_of(result)
 
 
 def test_a_truncation_is_a_deviation_with_both_lengths(clips: ClipProject) -> None:

@@ -140,6 +140,8 @@ class Controller:
     def _update_golden(self) -> None:
         items = self._all_items()
         for case in self._cases:
+            if case.case.not_run:
+                continue
             if case.scores is None:
                 self._updates.append(Update(case.case.id, "", refused=f"not scored: {case.item.outcome}"))
                 continue
@@ -158,7 +160,7 @@ class Controller:
     def _prune(self) -> None:
         items = self._all_items().values()
         ran = {item.subject for item in items if item.kind == "case" and item.outcome == "passed"}
-        if ran == {case.id for case in self._bench.discovery.cases}:
+        if ran == {case.id for case in self._bench.discovery.running}:
             deleted = prune(self._bench.folders, self._bench.discovery.protocols, self._bench.discovery.cases)
             self._pruned = [str(file) for file in deleted]
         else:

@@ -87,8 +87,11 @@ def _accounting(result: CaseResult) -> list[str]:
     found = accounting(result.scores)
     parts = [f"{len(found[key])} {key.replace('_', ' ')}: {', '.join(found[key])}" for key in _LOST if found[key]]
     parts += [f"{sample} failed [{rule}]" for sample, rule in found["failed"].items()]
-    lacking = [one for one in result.aggregates.values() if one.without]
-    parts += [f"{one.metric} is over {len(result.scores.samples) - len(one.without)}" for one in lacking]
+    lacking: dict[int, list[str]] = {}
+    for one in result.aggregates.values():
+        if one.without:
+            lacking.setdefault(len(result.scores.samples) - len(one.without), []).append(one.metric)
+    parts += [f"over {n} alone: {', '.join(metrics)}" for n, metrics in lacking.items()]
     head = f"{_label(result)}: {found['expected']} expected, {found['scored']} scored"
     return [f"{head}; {'; '.join(parts)}"] if parts else []
 

@@ -30,6 +30,8 @@ class Settings:
         allow_resize: resize outputs of another size; recorded as a deviation.
         choices: group -> parameters of its evaluator that the run sets otherwise; recorded as deviations.
         shuffle_references: hold each clip against another sample's reference; recorded as a deviation.
+        predictions: kind of prediction -> where it lies, in place of the run's folder of predictions; see
+            `pixelgate.clips.predictions.PredictionFolder`.
     """
 
     metrics: tuple[str, ...] = ()
@@ -38,6 +40,7 @@ class Settings:
     allow_resize: bool = False
     choices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     shuffle_references: bool = False
+    predictions: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
 
     @property
     def metric_runtime(self) -> Runtime:

@@ -27,7 +27,7 @@ from pixelgate.metrics.registry import Measurement
 from pixelgate.outputs import check_files, find_outputs
 from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation, Note
-from pixelgate.rulings import changed_reference, no_column, resized, unreadable_folder
+from pixelgate.rulings import changed_reference, no_column, no_value, resized, unreadable_folder
 from pixelgate.scores import CaseScores, SampleScore, record_from_json
 from pixelgate.tracks import REFERENCE, Sample, TrackData
 
@@ -224,7 +224,8 @@ class Engine:
         return plan
 
     def _outputs(self, folder: Path, names: Sequence[str]) -> dict[str, Path]:
-        found = find_outputs(folder, names, self._measurer.suffixes)
+        # A folder that is not there is one of the problems; every sample's output is then missing.
+        found = find_outputs(folder, names, self._measurer.suffixes) if folder.exists() else {}
         paths = {sample: folder / files[0] for sample, files in found.items() if len(files) == 1}
         return {sample: path for sample, path in paths.items() if path.is_file()}
 
@@ -340,12 +341,8 @@ class Engine:
         deviations = [resized(sample) for sample in scored if sample.resized_from]
         deviations += [deviation for sample in scored for deviation in sample.deviations]
         deviations += [*sorted(plan.deviations), *self._measurer.deviations(plan.case)]
-        deviations += [
-            Deviation(sample.sample, "no-value", f"{metric} has no value: {reason}; its mean is over the samples left")
-            for sample in scored
-            for metric, reason in sample.reasons.items()
-            if self.settings.allow_missing and self.data.group and self.protocol.metric(metric).undefined == "fails"
-        ]
+        if self.settings.allow_missing and self.data.group:
+            deviations += [deviation for sample in scored for deviation in no_value(sample, self.protocol)]
         # What the track itself leaves out is no choice of the run's.
         wanted = self.data.track.metrics or [metric.id for metric in self.protocol.metrics]
         left_out = [metric for metric in wanted if metric not in self.metrics]

@@ -100,7 +100,7 @@ def value_range(subject: Subject) -> list[str]:
         for sample in subject.scores.samples:
             value = sample.values[metric_id]
             if value is None:
-                if subject.engine.protocol.metric(metric_id).undefined == "fails":
+                if metric_id not in subject.scores.counted:
                     failures.append(f"{sample.sample}: {metric_id} has no value: {sample.reasons[metric_id]}")
             elif not metric.low - _ROUNDING <= value <= metric.high + _ROUNDING:
                 failures.append(f"{sample.sample}: {metric_id} is {value!r}, outside {metric.low} to {metric.high}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from pixelgate.case import Case
@@ -194,6 +195,7 @@ class Clips:
         self._rules = rules
         self._chosen = settings.choices.get(group, {})
         self._shuffled = settings.shuffle_references
+        self._places = settings.predictions
         # The references of the next sample: no sample keeps its own, and the pairing is the same everywhere.
         turned = [*samples[1:], *samples[:1]] if settings.shuffle_references else samples
         self._other = dict(zip((sample.id for sample in samples), turned, strict=True))
@@ -220,7 +222,7 @@ class Clips:
 
     def companions(self, case: Case, sample: Sample, output: Path) -> Companions:
         """See `Measurer.companions`."""
-        source = predictions_of(case)
+        source = predictions_of(case, self._places)
         found: dict[str, tuple[Path, ...]] = {}
         problems: list[Problem] = []
         for kind in self.evaluator.needs(self.params(case)):
@@ -295,10 +297,15 @@ class _OpenedClip:
         return replace(found, values={metric: finite(found.values[metric]) for metric in metrics})
 
 
-def predictions_of(case: Case) -> PredictionFolder:
-    """Where the predictions of a case's clips lie."""
+def predictions_of(case: Case, places: Mapping[str, tuple[Path, ...]] = MappingProxyType({})) -> PredictionFolder:
+    """Where the predictions of a case's clips lie.
+
+    Args:
+        case: the case.
+        places: kinds that a run has elsewhere, see `PredictionFolder`.
+    """
     assert case.folder is not None
-    return PredictionFolder(Path(case.predictions) if case.predictions else case.folder / FOLDER)
+    return PredictionFolder(Path(case.predictions) if case.predictions else case.folder / FOLDER, places)
 
 
 def _changed(standard: Mapping[str, Any], used: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:

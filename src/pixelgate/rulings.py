@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pixelgate.columns import Column
 from pixelgate.errors import Problem
+from pixelgate.protocols import Protocol
 from pixelgate.records import Deviation
 from pixelgate.scores import SampleScore
 from pixelgate.tracks import Sample, TrackData
@@ -39,6 +40,18 @@ def resized(sample: SampleScore) -> Deviation:
     assert sample.resized_from is not None
     width, height = sample.resized_from
     return Deviation(sample.sample, "resized", f"resized from {width}x{height} pixels to the reference's size")
+
+
+def no_value(sample: SampleScore, protocol: Protocol) -> list[Deviation]:
+    """Metrics that a sample should have a value for and has none, by the reason."""
+    metrics: dict[str, list[str]] = {}
+    for metric, reason in sample.reasons.items():
+        if protocol.metric(metric).undefined == "fails":
+            metrics.setdefault(reason, []).append(metric)
+    text = "no value of {}: {}; means are over the samples left"
+    return [
+        Deviation(sample.sample, "no-value", text.format(", ".join(names), reason)) for reason, names in metrics.items()
+    ]
 
 
 def changed_reference(data: TrackData, path: Path) -> Problem:

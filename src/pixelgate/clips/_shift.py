@@ -29,6 +29,9 @@ NEAR = (0.7, 1.3)
 DEVIATIONS = 4.0
 """By how many of its standard deviations t must lie above one half."""
 
+MAX_RATIO = 0.75
+"""Largest squared distance to the shifted frames, of that to the frames of the same index."""
+
 ALIKE = 5.0
 """About so many neighbouring cells err together, so that fewer than all of them count."""
 
@@ -126,9 +129,9 @@ class ShiftFinder:
         position = along[after].sum() / moved
         shifted = max(0.0, same - 2.0 * along[after].sum() + moved)
         uncertainty = np.sqrt(ALIKE * shifted / total_cells / moved)
-        if not NEAR[0] <= position <= NEAR[1] or position - 0.5 < DEVIATIONS * uncertainty:
+        if position - 0.5 < DEVIATIONS * uncertainty or shifted > MAX_RATIO * same:
             return None
-        if along[before].sum() > (1.0 - NEAR[0]) * change[before].sum():
+        if not NEAR[0] <= position <= NEAR[1] or along[before].sum() > (1.0 - NEAR[0]) * change[before].sum():
             return None
         same_level, shifted_level = (float(np.sqrt(value / total_cells)) for value in (same, shifted))
         return Shift(int(index[first]), offset, frames, same_level, shifted_level, float(position))

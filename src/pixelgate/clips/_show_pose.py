@@ -136,7 +136,7 @@ def _labels(condition: People, extracted: People) -> tuple[Label, ...]:
     shown = [person for side in (condition, extracted) for frame in side for person in frame]
     legend: list[tuple[str, Colour]] = []
     if any(person.colour == UNMATCHED for person in shown):
-        legend.append(("no match", UNMATCHED))
+        legend.append(("grey: no match", UNMATCHED))
     if any((person.kept & ~person.scored).any() for person in shown):
         legend.append(("rings: not scored", UNMATCHED))
     return (("generated RGB", TEXT),), (("condition pose", TEXT),), (("extracted pose", TEXT), *legend)

@@ -13,7 +13,7 @@ ROWS = 6
 """Frames on a sheet, at most."""
 
 _LARGEST = (300, 360)
-_ENLARGED = 240
+_ENLARGED = 320
 _TEXT_HEIGHT = 14
 _SIDE = 6
 

@@ -17,7 +17,7 @@ that computes what is missing implements `PredictionSource` and writes the same 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -78,13 +78,18 @@ class PredictionFolder:
 
     Attributes:
         root: the folder; ``predictions`` beside the clips unless a run names another.
+        places: kinds that lie elsewhere: one folder of files named as in ``<root>/<kind>/``, or the files themselves
+            where they hold the prediction of every clip, as a VBench run's results do.
     """
 
     root: Path
+    places: Mapping[str, tuple[Path, ...]] = field(default_factory=dict, hash=False)
 
     def find(self, kind: str, sample: str, clip: Path) -> tuple[Path, ...]:
         """See `PredictionSource.find`."""
-        folder = self.root / kind
+        if self._files(kind):
+            return self._files(kind)
+        folder = self._folder(kind)
         found = [path for name in NAMES[kind] if (path := folder / name.format(id=sample)).is_file()]
         if found:
             scores = folder / f"{sample}_scores.npy"
@@ -95,13 +100,22 @@ class PredictionFolder:
 
     def has(self, kind: str) -> bool:
         """See `PredictionSource.has`."""
-        folder = self.root / kind
+        if self._files(kind):
+            return True
+        folder = self._folder(kind)
         return folder.is_dir() and any(entry.is_file() for entry in folder.iterdir())
+
+    def _files(self, kind: str) -> tuple[Path, ...]:
+        places = self.places.get(kind, ())
+        return () if len(places) == 1 and places[0].is_dir() else places
+
+    def _folder(self, kind: str) -> Path:
+        return self.places[kind][0] if self.places.get(kind) else self.root / kind
 
     def _missing(self, kind: str, sample: str) -> Problem:
         wanted = " or ".join(name.format(id=sample) for name in NAMES[kind])
         return Problem(
-            str(self.root / kind),
+            str(self._folder(kind)),
             "missing-prediction",
             f"there is no {kind} prediction of the clip {sample!r}.",
             f"Run {_MADE_BY[kind]} on the clip and write {wanted} there.",

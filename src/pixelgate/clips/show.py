@@ -30,6 +30,9 @@ from pixelgate.io.video_write import Encoding, VideoWriter
 SHOWN_GROUPS = ("depth", "pose", "inpainting")
 """The groups that something can be shown of."""
 
+TO_WATCH = Encoding(preset="veryfast")
+"""H.264 that every player takes."""
+
 _SMALLEST_TEXT, _LARGEST_TEXT = 11, 26
 
 
@@ -51,7 +54,7 @@ class Shown:
 
 
 def write_show(
-    group: str, files: ClipFiles, params: Mapping[str, Any], target: Path, *, encoding: Encoding | None = None
+    group: str, files: ClipFiles, params: Mapping[str, Any], target: Path, *, encoding: Encoding = TO_WATCH
 ) -> Shown:
     """Write a clip's panes as a video and as a contact sheet.
 
@@ -63,7 +66,7 @@ def write_show(
         params: the group's section of the protocol, with the run's own choices put in.
         target: the video's file, ending in .mp4, .mov or .mkv; the sheet lies beside it with the suffix .png. Existing
             files are replaced.
-        encoding: of the video; H.264 that browsers play where it is None.
+        encoding: of the video.
 
     Raises:
         InputError: what the group's evaluator raises for these files; ``show-target`` where the target is one of them;

@@ -56,7 +56,8 @@ def missing_end(container: InputContainer, stream: VideoStream, found: Findings)
 
 def cut_boxes(path: Path) -> bool:
     """Whether the file is an MP4 one, and one of its outermost boxes reaches beyond its end, or has no index."""
-    size, place, names = path.stat().st_size, 0, set()
+    size, place = path.stat().st_size, 0
+    names: set[bytes] = set()
     with path.open("rb") as stream:
         while place + 8 <= size:
             stream.seek(place)

@@ -7,6 +7,7 @@ damaged or ends early is an error, never a shorter clip.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -81,7 +82,7 @@ class VideoReader:
                 ``changed-while-read``.
             RuntimeError: the reader was closed, or met an error, before its last frame.
         """
-        if self._frames.gi_frame is None and self._record is None:
+        if self._record is None and inspect.getgeneratorstate(self._frames) == inspect.GEN_CLOSED:
             raise RuntimeError(f"{self._path}: the reader was closed, or met an error, before the last frame")
         return self._frames
 

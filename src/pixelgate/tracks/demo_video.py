@@ -19,6 +19,7 @@ carphone_pristine.mp4       carphone, a common test sequence            scikit-v
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -38,12 +39,25 @@ from pixelgate.tracks._demo_video_footage import Clip, Excerpt, check_needs
 from pixelgate.tracks._demo_video_people import Keypoints, Walker
 from pixelgate.tracks._demo_video_scenes import Box, DepthScene
 
-__all__ = ["EXPECTED", "LOSSLESS", "SAMPLES", "Source", "build", "check_needs", "footage", "people", "verify"]
+__all__ = [
+    "EXPECTED",
+    "LOSSLESS",
+    "SAMPLES",
+    "Source",
+    "build",
+    "camera_path",
+    "check_needs",
+    "depth_levels",
+    "digest_of",
+    "footage",
+    "people",
+    "verify",
+]
 
 Progress = Callable[[int, int, str], None]
 """Called with (files done so far, files in all, the file done last)."""
 
-LOSSLESS = Encoding(lossless=True, preset="superfast")
+LOSSLESS = Encoding(lossless=True, preset="ultrafast")
 """How every clip of the demo is written."""
 
 
@@ -116,7 +130,27 @@ SAMPLES: Mapping[str, Source] = {
     ),
 }
 
-EXPECTED: dict[str, str] = {}
+EXPECTED: dict[str, str] = {
+    "captions.json": "81ad1cad9790acf26b8c2b48b6444a8cee8e3a335ec62af7bafa55c6cfea59e8",
+    "camera/bikes.npz": "6a38f3b6aeb633fc381498482377b4a95970684c2152bebc685d27e4e23a6736",
+    "pose/raw/bikes_pose.npy": "79cf6fae1189f0c183fc827bc2cded175f03e43159ba3af0ce3c9bebdfdcb072",
+    "pose/bikes.mp4": "f1f155b0874975fbee7ebab5dc817aa9eecf0c7da6256086fa02806403d29879",
+    "depth/bikes.mp4": "d5e9e9e6bebd79bd2a0f32178661be84942e3c58eef82ee649e9f75d45bfbc76",
+    "inpainting/bbox/bikes.mp4": "7344f0818fe8abc1b0952c9693b2f0c47ef6de2fc8384f04982d70ed0be8632f",
+    "inpainting/bikes.mp4": "92c7a746fcbf148de0680a77213842eefce6c13c6a2117c1904243897cc6e690",
+    "camera/bunny.npz": "93fdd079a3f0b7b23456b1b8850cb61c63ef392189f0b87cd7f9f2b7ff4fee16",
+    "pose/raw/bunny_pose.npy": "6223dc816715187560db8dd35383ed160ed13f13d40987b0f49a180ed41a445f",
+    "pose/bunny.mp4": "3ba0f848b66e0197c6fa37a91d5452e43a9a168449b7ffc5378b023c1baa271c",
+    "depth/bunny.mp4": "b226f9d7ad985e8f6a51c41a5696e17c8869c6284d5581ae758758a251e3d709",
+    "inpainting/bbox/bunny.mp4": "434866061a2146915bd7aeb2248bd0d9909e0b5f2c418241ee70f20ba8f5f808",
+    "inpainting/bunny.mp4": "8451c7b3722c963b97e08452898979073c67f9ffda14ade2ee6e2ed84f99ca5c",
+    "camera/carphone.npz": "ecf0e6ab6c613445df257694236388b23a9ed651379e0e35df996bea6fe17ab7",
+    "pose/raw/carphone_pose.npy": "7bfb8b70b6e6b0a798f4bbf77a7a6a2ca053cd3c26ff21dd658c0e82f274630c",
+    "pose/carphone.mp4": "f649644754276d326396503d4ef0603197ae896e31380fe4be21cd08114f2a15",
+    "depth/carphone.mp4": "6c01d17f7d0a52b0136e8d9a0c19d413ab79fb7e1e1a2f0aae672fc1d0632121",
+    "inpainting/bbox/carphone.mp4": "02513ab51d11e49ef863940e9ef1fb7d80e9554970ca18011c1017f2e27f3a93",
+    "inpainting/carphone.mp4": "4fe8ba1df73142311e729657c5efbb54cb2164ef57cae4968a2fad97915d1adf",
+}
 """Digest of every file that `build` writes, by its path below the data set's folder.
 
 For clips it is that of the decoded pixels (`pixelgate.records.VideoRecord.pixels_sha256`), for others SHA-256 of the
@@ -183,6 +217,11 @@ def footage(sample: str) -> Clip:
         KeyError: there is no such sample.
         MissingExtra, TrackError: as `build`.
     """
+    return _footage(sample).copy()
+
+
+@functools.lru_cache(maxsize=1)
+def _footage(sample: str) -> Clip:
     return _demo_video_footage.footage(SAMPLES[sample].excerpt)
 
 
@@ -192,13 +231,24 @@ def people(sample: str) -> Keypoints:
     return _demo_video_people.walk(source.walkers, source.frames)
 
 
+def depth_levels(sample: str) -> NDArray[np.uint8]:
+    """The sample's depth condition, T x H x W: grey levels, near is bright, 0 is unknown."""
+    source = SAMPLES[sample]
+    return source.depth.levels(source.frames, source.height, source.width)
+
+
+def camera_path(sample: str) -> NDArray[np.float64]:
+    """The sample's camera condition, T x 4 x 4, camera to world."""
+    source = SAMPLES[sample]
+    return _demo_video_scenes.camera_path(source.camera, source.frames)
+
+
 def _written(root: Path) -> Iterator[str]:
     captions = {f"{sample}.mp4": source.caption for sample, source in SAMPLES.items()}
     atomic_write(root / "captions.json", json.dumps(captions, indent=2) + "\n")
     yield "captions.json"
     for sample, source in SAMPLES.items():
-        path = _demo_video_scenes.camera_path(source.camera, source.frames)
-        write_npz(root / f"camera/{sample}.npz", {"cam_c2w": path})
+        write_npz(root / f"camera/{sample}.npz", {"cam_c2w": camera_path(sample)})
         yield f"camera/{sample}.npz"
         write_npy(root / f"pose/raw/{sample}_pose.npy", people(sample))
         yield f"pose/raw/{sample}_pose.npy"
@@ -208,11 +258,10 @@ def _written(root: Path) -> Iterator[str]:
 
 
 def _clips(sample: str, source: Source) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    size = source.frames, source.height, source.width
     scale = source.pose_scale
     yield f"pose/{sample}.mp4", _demo_video_people.draw(people(sample), source.height * scale, source.width * scale)
-    yield f"depth/{sample}.mp4", _grey(source.depth.levels(*size))
-    mask = source.box.mask(*size)
+    yield f"depth/{sample}.mp4", _grey(depth_levels(sample))
+    mask = source.box.mask(source.frames, source.height, source.width)
     yield f"inpainting/bbox/{sample}.mp4", _grey(np.where(mask, 255, 0).astype(np.uint8))
     clip = footage(sample)
     clip[mask] = 0
