@@ -11,7 +11,7 @@ import pytest
 
 from pixelgate.aggregate import Aggregate, Bootstrap, aggregate, bootstrap_settings
 from pixelgate.cache import ScoreCache, default_cache_folder
-from pixelgate.case import Case
+from pixelgate.case import FULL, Case
 from pixelgate.columns import Settings
 from pixelgate.curves import CurveGroup, aggregate_curve, grid_deviation
 from pixelgate.engine import Engine, Progress, usable_cores
@@ -173,12 +173,33 @@ class Bench:
         verdict = compare(scores, aggregates, protocol, self.data(case.track).revision, self.folders)
         return Outcome(scores, aggregates, verdict, describe(scores, aggregates, verdict, protocol, self.options))
 
+    def show(self, case: Case) -> list[str]:
+        """Write the side-by-side clips and contact sheets of a case into the report's folder.
+
+        Returns:
+            The sheets' files, relative to the report's folder; none where the run does not ask or the group has none.
+        """
+        folder, group = self.options.report, self.discovery.tracks[case.track].group
+        if not self.options.show_video or folder is None:
+            return []
+        from pixelgate.clips.show import SHOWN_GROUPS, write_show
+
+        if group not in SHOWN_GROUPS:
+            return []
+        engine, sheets = self.engine(case.track), []
+        for scored in self.scores(case).samples:
+            files, params = engine.clip_files(scored, case)
+            place = case_folder(folder, case) / "video" / f"{scored.sample}.mp4"
+            sheets.append(write_show(group, files, params, place).sheet.relative_to(folder).as_posix())
+        return sheets
+
     def publish(self, item: pytest.Item, outcome: Outcome) -> None:
         """Hang an outcome onto its item, in builtin types, for the report that goes to the controller."""
         item.stash[PAYLOAD] = {
             "scores": outcome.scores.to_json(),
             "verdict": verdict_to_json(outcome.verdict),
             "revision": self.data(outcome.scores.case.track).revision,
+            "sheets": self.show(outcome.scores.case),
         }
         if self.options.junit_properties == "scalar":
             means = {
@@ -264,6 +285,12 @@ class Bench:
     def _tell(self, case_id: str, done: int, total: int, sample: str) -> None:
         if self.progress is not None:
             self.progress(case_id, done, total, sample)
+
+
+def case_folder(report: Path, case: Case) -> Path:
+    """Where a case's files lie in the report's folder."""
+    place = report / case.track / case.method
+    return place if case.slice == FULL else place / case.slice
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -47,7 +47,7 @@ def test_the_commands_are_the_documented_ones():
         *(("weights", action) for action in ("list", "fetch", "verify")),
         *(("cache", action) for action in ("info", "prune")),
         *(("hints", action) for action in ("generate", "curve", "plot", "demo")),
-        *(("flexbench", action) for action in ("merge-seeds", "merge-configs")),
+        *(("flexbench", action) for action in ("merge-seeds", "merge-configs", "person-masks")),
     }
 
 

@@ -314,3 +314,28 @@ def test_ids_of_the_data_set_are_expected(clips: ClipProject) -> None:
     assert accounting["expected"] == 3
     assert "003" in {*accounting["missing_reference"], *accounting["missing_output"]}
     assert "[missing-reference]" in text_of(result)
+
+
+def test_the_report_has_one_table_over_all_groups(clips: ClipProject) -> None:
+    clips.run_folder(seeds=(0, 1))
+    clips.run()
+    table = (clips.root / "report" / "combined" / "m" / "seed-1" / "combined_results.csv").read_text(encoding="utf-8")
+    heads, names, average, *rows = table.splitlines()
+    assert heads.startswith(",pose,,,,,camera,")
+    assert names.startswith("sample_id,akd ↓,pck@0.05 ↑,")
+    assert average.startswith(f"average,{3 / 128:.4f},1.0000,")
+    assert [row.split(",")[0] for row in rows] == list(SAMPLES)
+    data = json.loads((clips.root / "report" / "combined" / "m" / "seed-1" / "combined_results.json").read_text())
+    assert set(data["not_run"]) == {"text", "vbench"}
+
+
+def test_side_by_side_clips_go_into_the_report(clips: ClipProject) -> None:
+    clips.run_folder()
+    result = clips.run("--bench-show-video", "-k", "test_case")
+    assert result.ret == 0, text_of(result)
+    sheets = cases_of(clips, "pose")["sheets"]
+    assert sheets == [f"flexbench-pose/m/video/{sample}.png" for sample in SAMPLES]
+    for sheet in sheets:
+        assert (clips.root / "report" / sheet).is_file()
+        assert (clips.root / "report" / sheet).with_suffix(".mp4").stat().st_size > 1000
+    assert cases_of(clips, "camera")["sheets"] == []

@@ -226,6 +226,7 @@ def _case(bench: Bench, result: CaseResult) -> dict[str, Any]:
         "attempts": result.item.attempts,
         "ranked": result.clean,
         "golden": result.verdict,
+        "sheets": list((result.item.payload or {}).get("sheets", [])),
     }
     if result.scores is None:
         return {**head, "summary": None, "run": None, "samples": []}

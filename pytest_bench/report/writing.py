@@ -13,10 +13,13 @@ import jsonschema
 import pytest
 
 from pixelgate.curves import per_image_csv, per_ratio_csv
+from pixelgate.flexbench.combined import combine_groups, write_combined
+from pixelgate.flexbench.scored import group_results
+from pixelgate.flexbench.table_columns import label_of
 from pixelgate.io.files import atomic_write
 from pixelgate.results import metrics_csv, summary, to_json, write_results
 from pytest_bench.report.document import CaseResult, CurveResult, curve_document, run_json
-from pytest_bench.session import Bench
+from pytest_bench.session import Bench, case_folder
 
 
 @cache
@@ -55,6 +58,7 @@ def write_all(
             _write_case(folder, bench, result)
         for curve in curves:
             _write_curve(folder, bench, curve)
+        written += _write_combined(folder, bench, cases)
         if junit := getattr(config.option, "xmlpath", None):
             written.append(str(junit))
         if scored:
@@ -72,9 +76,7 @@ def _write(file: Path, text: str, written: list[str]) -> None:
 
 def _write_case(folder: Path, bench: Bench, result: CaseResult) -> None:
     assert result.scores is not None
-    place = folder / result.case.track / result.case.method
-    if result.case.slice != "full":
-        place = place / result.case.slice
+    place = case_folder(folder, result.case)
     protocol = bench.discovery.protocols[result.case.track]
     content = summary(result.scores, protocol, result.aggregates)
     write_results(place, metrics_csv(result.scores), content, run_json(bench, result))
@@ -85,6 +87,38 @@ def _write_curve(folder: Path, bench: Bench, result: CurveResult) -> None:
     atomic_write(place / "per_ratio_summary.csv", per_ratio_csv(result.aggregates, result.group.ratios))
     atomic_write(place / "areas.csv", per_image_csv(result.aggregates))
     atomic_write(place / "curve.json", to_json(curve_document(bench, result)))
+
+
+def _write_combined(folder: Path, bench: Bench, cases: Sequence[CaseResult]) -> list[str]:
+    """One table over all groups of each folder of generated clips and seed; a group without a valid mean is not run."""
+    runs: dict[Path, list[CaseResult]] = {}
+    for result in cases:
+        if result.case.groups:
+            place = folder / "combined" / result.case.method
+            runs.setdefault(place / result.case.slice if result.case.slice != "full" else place, []).append(result)
+    written = []
+    for place, members in runs.items():
+        whole = [result for result in members if result.scores is not None and not result.scores.problems]
+        lacking = {_label(bench, result): _why_left_out(result) for result in members if result not in whole}
+        groups = [
+            group_results(result.scores, bench.discovery.protocols[result.case.track])
+            for result in whole
+            if result.scores is not None
+        ]
+        if groups:
+            write_combined(place, combine_groups(groups, not_run=lacking))
+            written.append(str(place / "combined_results.csv"))
+    return written
+
+
+def _label(bench: Bench, result: CaseResult) -> str:
+    return label_of(bench.discovery.tracks[result.case.track].group)
+
+
+def _why_left_out(result: CaseResult) -> str:
+    if result.scores is None:
+        return result.case.not_run or result.item.outcome
+    return "; ".join(str(problem) for problem in result.scores.problems)
 
 
 def _add_junit_properties(config: pytest.Config, document: Mapping[str, Any]) -> None:

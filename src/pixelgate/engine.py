@@ -20,9 +20,10 @@ from typing import Any
 from pixelgate.cache import ScoreCache
 from pixelgate.case import Case
 from pixelgate.columns import Column, Settings, bind_columns, digest
-from pixelgate.errors import InputError, Problem
+from pixelgate.clips.evaluator import ClipFiles
+from pixelgate.errors import InputError, Problem, ProtocolError
 from pixelgate.io.files import sha256_file
-from pixelgate.measuring import Companions, Opened, make_measurer
+from pixelgate.measuring import Clips, Companions, Opened, make_measurer
 from pixelgate.metrics.registry import Measurement
 from pixelgate.outputs import check_files, find_outputs
 from pixelgate.protocols import Protocol
@@ -161,6 +162,18 @@ class Engine:
             InputError: a file breaks a rule.
         """
         return self._measurer.open(self._sample(sample_id)).itself()
+
+    def clip_files(self, scored: SampleScore, case: Case) -> tuple[ClipFiles, dict[str, Any]]:
+        """The files that one of a case's clips was scored from, and its group's parameters.
+
+        Raises:
+            ProtocolError: the track's outputs are no clips.
+            InputError: a prediction is missing.
+        """
+        if not isinstance(self._measurer, Clips):
+            raise ProtocolError(f"track {self.data.track.id!r} has pictures, not clips")
+        files = self._measurer.files(case, self._sample(scored.sample), Path(scored.output.file))
+        return files, self._measurer.params(case)
 
     def _sample(self, sample_id: str) -> Sample:
         return next(sample for sample in self.samples if sample.id == sample_id)

@@ -240,6 +240,14 @@ class Clips:
         """See `Measurer.open`; clips are read anew for every output, frame by frame."""
         return _OpenedClip(self, sample)
 
+    def files(self, case: Case, sample: Sample, output: Path) -> ClipFiles:
+        """The files that a clip is scored from.
+
+        Raises:
+            InputError: a prediction is missing.
+        """
+        return ClipFiles(sample.id, output, self.reference_files(sample), self.companions(case, sample, output))
+
     def deviations(self, case: Case) -> list[Deviation]:
         """See `Measurer.deviations`."""
         standard = Clips(self._rules, self.group, (), Settings(), ()).params(case)

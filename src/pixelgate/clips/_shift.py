@@ -95,10 +95,10 @@ class ShiftFinder:
         """The shift that explains most; None where frames match those of their own index.
 
         Args:
-            surplus: frames that the reference has more than the clip. A shift by just as many may rest on the last
-                frame alone.
+            surplus: frames that the reference has more than the clip. A shift by just as many is what one expects: it
+                may rest on the last frame alone, and on little beside the clip's other errors.
         """
-        found = [shift for offset in self._rows if (shift := self._shift(offset, 1 if offset == surplus else 2))]
+        found = [shift for offset in self._rows if (shift := self._shift(offset, offset == surplus))]
         return max(found, key=lambda shift: shift.frames * (shift.same**2 - shift.shifted**2), default=None)
 
     def _compare(self, frame: _Frame, other: _Frame, offset: int) -> None:
@@ -114,7 +114,7 @@ class ShiftFinder:
         change, error = b - a, g - a
         self._rows[offset].append((frame.index, change @ change, error @ change, error @ error, count))
 
-    def _shift(self, offset: int, fewest: int) -> Shift | None:
+    def _shift(self, offset: int, expected: bool) -> Shift | None:
         if not self._rows[offset]:
             return None
         index, change, along, error, cells = np.array(self._rows[offset], dtype=np.float64).T
@@ -124,12 +124,12 @@ class ShiftFinder:
         before, after = slice(0, first), slice(first, None)
         frames, total_cells = len(index) - first, cells[after].sum()
         moved, same = change[after].sum(), error[after].sum()
-        if frames < fewest or moved < MIN_CHANGE**2 * total_cells:
+        if frames < (1 if expected else 2) or moved < MIN_CHANGE**2 * total_cells:
             return None
         position = along[after].sum() / moved
         shifted = max(0.0, same - 2.0 * along[after].sum() + moved)
         uncertainty = np.sqrt(ALIKE * shifted / total_cells / moved)
-        if position - 0.5 < DEVIATIONS * uncertainty or shifted > MAX_RATIO * same:
+        if position - 0.5 < DEVIATIONS * uncertainty or shifted > (1.0 if expected else MAX_RATIO) * same:
             return None
         if not NEAR[0] <= position <= NEAR[1] or along[before].sum() > (1.0 - NEAR[0]) * change[before].sum():
             return None

@@ -39,13 +39,23 @@ class Person:
         points: K x 2, as fractions of the frame.
         kept: K, which keypoints this side is confident of.
         scored: K, which keypoints are confident on both sides of a matched pair.
-        colour: shared by both of a pair.
+        rank: place of the condition's person among those of the frame, shared by both of a pair; None without a match.
     """
 
     points: NDArray[np.float64]
     kept: NDArray[np.bool_]
     scored: NDArray[np.bool_]
-    colour: Colour
+    rank: int | None
+
+    @property
+    def colour(self) -> Colour:
+        """Shared by both of a pair."""
+        return UNMATCHED if self.rank is None else COLOURS[self.rank % len(COLOURS)]
+
+    @property
+    def depth(self) -> int:
+        """People of higher depth are drawn first; those without a match lie behind all others."""
+        return 1 << 30 if self.rank is None else self.rank
 
 
 People = list[list[Person]]
@@ -94,26 +104,31 @@ def people(condition: _Side, extracted: _Side, frames: int) -> tuple[People, Peo
     """The people of both sides, frame by frame, matched as they are scored."""
     pairs = _match(condition, extracted, frames)
     both = condition.kept[pairs[0]] & extracted.kept[pairs[1]]
-    ranks = np.arange(len(condition.frame)) - np.searchsorted(condition.frame, condition.frame)
-    found = []
-    for side, matched in zip((condition, extracted), pairs, strict=True):
-        colours = dict(zip(matched.tolist(), (COLOURS[r % len(COLOURS)] for r in ranks[pairs[0]]), strict=True))
-        scored = np.zeros_like(side.kept)
-        scored[matched] = both
-        shown: People = [[] for _ in range(frames)]
-        for place, frame in enumerate(side.frame):
-            colour = colours.get(place, UNMATCHED)
-            shown[frame].append(Person(side.points[place], side.kept[place], scored[place], colour))
-        found.append(shown)
-    return found[0], found[1]
+    places = np.arange(len(condition.frame)) - np.searchsorted(condition.frame, condition.frame)
+    ranks = places[pairs[0]].tolist()
+    first, second = (
+        _by_frame(side, dict(zip(matched.tolist(), zip(ranks, both, strict=True), strict=True)), frames)
+        for side, matched in zip((condition, extracted), pairs, strict=True)
+    )
+    return first, second
+
+
+def _by_frame(side: _Side, matched: Mapping[int, tuple[int, NDArray[np.bool_]]], frames: int) -> People:
+    """One side's people; `matched` gives the rank and the scored keypoints of those that have a match."""
+    shown: People = [[] for _ in range(frames)]
+    nothing = None, np.zeros(side.kept.shape[1], dtype=np.bool_)
+    for place, frame in enumerate(side.frame):
+        rank, scored = matched.get(place, nothing)
+        shown[frame].append(Person(side.points[place], side.kept[place], scored, rank))
+    return shown
 
 
 def drawn(persons: Sequence[Person], size: tuple[int, int]) -> Frame:
-    """People on black, height x width x 3; the first in front, since its colour is the first."""
+    """People on black, height x width x 3; both of a pair are as far in front on their panes."""
     picture = Image.new("RGB", (size[1], size[0]))
     draw = ImageDraw.Draw(picture)
     thick = max(1, round(min(size) / 160))
-    for person in reversed(persons):
+    for person in sorted(persons, key=lambda person: person.depth, reverse=True):
         # Far outside the frame only the direction could be seen.
         places = np.clip(person.points, -_FARTHEST, _FARTHEST) * (size[1], size[0]) - 0.5
         dim = tuple(round(0.7 * level) for level in person.colour)
@@ -135,7 +150,7 @@ def _joint(draw: ImageDraw.ImageDraw, place: NDArray[np.float64], scored: bool, 
 def _labels(condition: People, extracted: People) -> tuple[Label, ...]:
     shown = [person for side in (condition, extracted) for frame in side for person in frame]
     legend: list[tuple[str, Colour]] = []
-    if any(person.colour == UNMATCHED for person in shown):
+    if any(person.rank is None for person in shown):
         legend.append(("grey: no match", UNMATCHED))
     if any((person.kept & ~person.scored).any() for person in shown):
         legend.append(("rings: not scored", UNMATCHED))

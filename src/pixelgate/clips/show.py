@@ -81,7 +81,7 @@ def write_show(
     sheet_file = target.with_suffix(".png")
     _refuse_inputs(files, target, sheet_file)
     show: Show = import_module(f"pixelgate.clips._show_{group}").plan(files, params)
-    layout = Layout(show.labels, show.size, min(_LARGEST_TEXT, max(_SMALLEST_TEXT, show.size[0] // 24)))
+    layout = strip(show)
     sheet = Sheet(show)
     with VideoWriter(target, show.fps, encoding=encoding) as writer:
         for index, panes in enumerate(show.panes()):
@@ -89,6 +89,11 @@ def write_show(
             sheet.add(index, panes)
     atomic_write(sheet_file, _png(sheet.picture()))
     return Shown(target, sheet_file, writer.count, show.fps)
+
+
+def strip(show: Show) -> Layout:
+    """Where the panes lie in the frames of a comparison's video."""
+    return Layout(show.labels, show.size, min(_LARGEST_TEXT, max(_SMALLEST_TEXT, show.size[0] // 24)))
 
 
 def _refuse_inputs(files: ClipFiles, *targets: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pixelgate.commands import flexbench_person_masks
 from pixelgate.commands.arguments import Commands, Parser, add_actions, add_command, add_json, path
 from pixelgate.commands.console import aligned, print_errors, print_json, print_lines
 from pixelgate.commands.hints_files import note_lines
@@ -38,6 +39,7 @@ def add(commands: Commands) -> None:
     # Further actions, such as `evaluate`, are added here, each by its own module's `add(actions)`.
     _add_merge_seeds(actions)
     _add_merge_configs(actions)
+    flexbench_person_masks.add(actions)
 
 
 def _add_merge_seeds(actions: Commands) -> None:

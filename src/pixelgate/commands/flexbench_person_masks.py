@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
             generated=args.generated_dir,
             progress=lambda count, total, name: progress.show(f"{count} of {total} clips, {name}", last=count == total),
         )
-    print_errors(f"warning: {line}" for line in note_lines(done.notes, "--json"))
+    print_errors(f"warning: {line}" for line in note_lines(done.notes, "what --json prints"))
     if args.json:
         print_json(_data(done))
     elif done.clips:

@@ -9,8 +9,6 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,67 +27,45 @@ MASKED = (255, 64, 64)
 _MEMBER = "mask.npy"
 
 
-class MaskWriter:
-    """Writes ``mask``, bool, frames x height x width, into a compressed npz file (context manager).
+@contextmanager
+def mask_array(path: Path, shape: tuple[int, int, int]) -> Iterator[Sink]:
+    """A compressed npz file with ``mask``, bool, frames x height x width; gives what takes its frames, one at a time.
 
-    One frame is held at a time. The file appears under its name once it is whole; if the ``with`` block ends with an
-    error, nothing is left behind. The same masks give the same bytes.
+    The file appears under its name once it is whole; if the ``with`` block ends with an error, nothing is left behind.
+    The same masks give the same bytes.
+
+    Raises:
+        InputError: rule ``not-writable``.
+        ValueError: a frame of another size, or another number of them.
     """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    # A date of its own, so that the bytes do not depend on when they were written.
+    member = zipfile.ZipInfo(_MEMBER, date_time=(1980, 1, 1, 0, 0, 0))
+    member.compress_type = zipfile.ZIP_DEFLATED
+    count = 0
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(temporary, "x") as archive, archive.open(member, "w", force_zip64=True) as stream:
+            header = {"descr": "|b1", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(stream, header)
 
-    def __init__(self, path: Path, shape: tuple[int, int, int]) -> None:
-        self._path, self._shape = path, shape
-        self._temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
-        self._archive: zipfile.ZipFile | None = None
-        self._stream: IO[bytes] | None = None
-        self._count = 0
+            def write(mask: Mask) -> None:
+                nonlocal count
+                if mask.shape != shape[1:] or mask.dtype != np.bool_:
+                    raise ValueError(f"a mask is bool of shape {shape[1:]}; got {mask.dtype}, shape {mask.shape}")
+                stream.write(mask.tobytes())
+                count += 1
 
-    def __enter__(self) -> MaskWriter:
-        with self._as_input_error():
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._archive = zipfile.ZipFile(self._temporary, "x", zipfile.ZIP_DEFLATED)
-            # A date of its own, so that the bytes do not depend on when they were written.
-            member = zipfile.ZipInfo(_MEMBER, date_time=(1980, 1, 1, 0, 0, 0))
-            member.compress_type = zipfile.ZIP_DEFLATED
-            self._stream = self._archive.open(member, "w", force_zip64=True)
-            header = {"descr": "|b1", "fortran_order": False, "shape": self._shape}
-            np.lib.format.write_array_header_1_0(self._stream, header)
-        return self
-
-    def write(self, mask: Mask) -> None:
-        """Add a frame; `ValueError` for another size."""
-        if mask.shape != self._shape[1:] or mask.dtype != np.bool_:
-            raise ValueError(f"a mask is bool of shape {self._shape[1:]}; got {mask.dtype}, shape {mask.shape}")
-        assert self._stream is not None
-        with self._as_input_error():
-            self._stream.write(mask.tobytes())
-        self._count += 1
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            with self._as_input_error():
-                self._close()
-                if error is None:
-                    if self._count != self._shape[0]:
-                        raise ValueError(f"{self._count} frames were written; {self._shape[0]} were announced")
-                    os.replace(self._temporary, self._path)
-        finally:
-            with contextlib.suppress(OSError):
-                self._temporary.unlink()
-
-    def _close(self) -> None:
-        for part in (self._stream, self._archive):
-            if part is not None:
-                part.close()
-
-    @contextmanager
-    def _as_input_error(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            found, mend = f"cannot be written ({error.strerror or error}).", "Check the folder's rights and space."
-            raise InputError(Problem(str(self._path), "not-writable", found, mend)) from None
+            yield write
+        if count != shape[0]:
+            raise ValueError(f"{path}: {count} frames were written; {shape[0]} were announced")
+        os.replace(temporary, path)
+    except OSError as error:
+        found, mend = f"cannot be written ({error.strerror or error}).", "Check the folder's rights and space."
+        raise InputError(Problem(str(path), "not-writable", found, mend)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pixelgate import __version__
 from pixelgate.errors import InputError, Problem
-from pixelgate.flexbench._mask_writing import FALLBACK_FPS, MaskWriter, mask_video, overlay_video
+from pixelgate.flexbench._mask_writing import FALLBACK_FPS, Sink, mask_array, mask_video, overlay_video
 from pixelgate.io.depth import ARRAYS, VIDEOS
 from pixelgate.io.files import atomic_write, sha256_file
 from pixelgate.io.masks import MaskFile, open_masks
@@ -81,7 +81,7 @@ class MasksWritten:
 def write_person_masks(
     instances: Path,
     output: Path,
-    settings: MaskSettings = MaskSettings(),  # noqa: B008
+    settings: MaskSettings = MaskSettings(),
     *,
     generated: Path | None = None,
     progress: Progress | None = None,
@@ -180,8 +180,7 @@ class _Clip:
         array, text = (self.output / f"{self.sample}{suffix}" for suffix in (".npz", ".json"))
         videos = self._videos(record)
         with ExitStack() as stack:
-            file = stack.enter_context(MaskWriter(array, (masks.length, *masks.size)))
-            sinks = [file.write]
+            sinks: list[Sink] = [stack.enter_context(mask_array(array, (masks.length, *masks.size)))]
             if "mask" in videos:
                 sinks.append(stack.enter_context(mask_video(videos["mask"], fps)))
             if "overlay" in videos and self.clip is not None:
@@ -238,7 +237,7 @@ class _Clip:
             "fill_holes": self.settings.holes,
             "dilation": self.settings.dilation,
             "radius": self._frames[0].radius,
-            "persons": self._persons,
+            "masks_not_empty": self._persons,
             **areas,
             "fraction": [area / (masks.height * masks.width) for area in areas["area_dilated"]],
             "frames_without_person": empty,

@@ -17,7 +17,11 @@ from pixelgate.results import accounting
 from pixelgate.scores import CaseScores
 
 # What may stand in a file's name after the sample's id; an id that ends so itself fits its own files first.
-_AFTER_ID = ("", "_scores", *sorted({Path(n).stem.removeprefix("{id}") for names in NAMES.values() for n in names} - {""}))
+_AFTER_ID = (
+    "",
+    "_scores",
+    *sorted({Path(n).stem.removeprefix("{id}") for names in NAMES.values() for n in names} - {""}),
+)
 _CHOICES = ("choice", "shuffled-references")
 
 
@@ -69,7 +73,9 @@ def why_unscored(scores: CaseScores, sample: str, rule: str) -> str:
         sample: the sample's id.
         rule: the rule that kept it from being scored.
     """
-    excused = [f"{item.message} [{item.rule}]" for item in scores.deviations if (item.subject, item.rule) == (sample, rule)]
+    excused = [
+        f"{item.message} [{item.rule}]" for item in scores.deviations if (item.subject, item.rule) == (sample, rule)
+    ]
     found = [f"{Path(p.file).name}: {p.found} [{p.rule}]" for p in _problems_of(scores, sample, rule)]
     return "; ".join(dict.fromkeys([*excused, *found])) or f"[{rule}]"
 
@@ -79,7 +85,9 @@ def _problems_of(scores: CaseScores, sample: str, rule: str) -> Iterator[Problem
     for problem in scores.problems:
         of = _sample_of(problem, scores.expected)
         # A file that serves all samples, such as captions.json, bears no sample's name.
-        if of == sample or (of is None and problem.rule == rule and (same_rule == [sample] or _for_all(scores, problem))):
+        if of == sample or (
+            of is None and problem.rule == rule and (same_rule == [sample] or _for_all(scores, problem))
+        ):
             yield problem
 
 
