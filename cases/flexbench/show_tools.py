@@ -14,7 +14,7 @@ from pixelgate.io.video import read_video
 from pixelgate.io.video_write import Encoding
 
 CONFORMANCE = Path(__file__).parent.parent / "conformance" / "flexbench"
-LOSSLESS = Encoding(lossless=True)
+LOSSLESS = Encoding(lossless=True, preset="ultrafast")
 
 
 def written(group, files, params, folder):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from depth_tools import ORACLE, clip_files, problems, slow_scores
@@ -110,7 +112,7 @@ def test_a_clip_of_another_size_than_its_depth_is_stretched_to_it(tmp_path):
     _, panes = written("depth", files, AS_GIVEN, tmp_path)
     assert panes.shape[2:4] == (48, 64)
     smaller = read_video(files.generated)[0].reshape(6, 48, 2, 64, 2, 3).mean(axis=(2, 4))
-    assert np.corrcoef(panes[0].ravel(), smaller.ravel())[0, 1] > 0.9
+    assert np.corrcoef(panes[0].ravel(), smaller.ravel())[0, 1] > 0.8
 
 
 def test_tiny_panes_are_enlarged_on_the_sheet(tmp_path):
@@ -126,8 +128,9 @@ def test_tiny_panes_are_enlarged_on_the_sheet(tmp_path):
 
 
 def test_what_is_missing_is_told_and_nothing_is_written(tmp_path):
-    files = case(PERSONS, tmp_path / "in", masks=False) if (tmp_path / "in").mkdir() is None else None
-    lost = type(files)(files.sample, files.generated, {}, {})
+    (tmp_path / "in").mkdir()
+    files = case(PERSONS, tmp_path / "in", masks=False)
+    lost = replace(files, references={}, predictions={})
     with problems("missing-reference", "missing-prediction"):
         write_show("depth", lost, {}, tmp_path / "out" / "a.mp4")
     with problems("missing-prediction"):

@@ -17,7 +17,7 @@ def flat(size, *levels):
 
 
 def show(size, frames, labels=LABELS):
-    return Show(labels, size, frames, 8.0, lambda: (flat(size, index, 100, 200) for index in range(frames)))
+    return Show(labels, size, frames, 8.0, lambda: (flat(size, index % 256, 100, 200) for index in range(frames)))
 
 
 def sheet_of(made):

@@ -148,7 +148,7 @@ def test_nobody_and_people_far_outside_are_drawn_without_a_fault(made, tmp_path)
 @given(st.permutations(range(3)), st.integers(0, 2**32 - 1))
 def test_the_order_of_the_generated_people_changes_nothing(order, seed):
     condition = unit_clip(people(2, boxes=(LEFT, RIGHT, (150, 160, 120, 280))), SIZE)
-    generated = condition + (*np.random.default_rng(seed).uniform(-0.02, 0.02, 2), 0)
+    generated = condition + np.array([*np.random.default_rng(seed).uniform(-0.02, 0.02, 2), 0])
 
     def pictures(clip):
         shown = matched(_side(list(condition), 18, 0.3), _side(list(clip), 18, 0.3), 2)

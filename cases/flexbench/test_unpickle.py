@@ -193,8 +193,12 @@ def test_the_classes_cannot_be_called_or_changed():
     as_call = NDARRAY + b"(" + short("K\x01") + b"tR"
     refuse(program(as_call), "pickle-intact")
     refuse(program(NDARRAY + b")\x81"), "pickle-intact")  # NEWOBJ
-    refuse(program(RECONSTRUCT + b"}" + short("__defaults__") + b"Nsb"), "pickle-intact")  # BUILD of a function
-    refuse(program(RECONSTRUCT + b"N}" + short("__name__") + short("x") + b"s\x86b"), "pickle-intact")
+    nothing = b"0N"  # the value is dropped, None is what the pickle gives
+    assert restricted_unpickle(program(RECONSTRUCT + nothing), FILE) is None
+    changed = RECONSTRUCT + b"}" + short("__defaults__") + b"Nsb"  # BUILD of a function
+    assert "changes a function" in refuse(program(changed + nothing), "pickle-intact")
+    changed = RECONSTRUCT + b"N}" + short("__name__") + short("x") + b"s\x86b"
+    assert "changes a function" in refuse(program(changed + nothing), "pickle-intact")
     assert restricted_unpickle(pickle.dumps(np.ones(2)), FILE).tolist() == [1, 1]
 
 
@@ -210,6 +214,7 @@ def test_arrays_that_lie_about_themselves():
     lies = {
         "too few bytes": b"K\x01" + shape + F8 + b"\x89C\x08" + bytes(8),
         "huge": b"K\x01\x8a\x06" + struct.pack("<q", 1 << 40)[:6] + b"\x85" + F8 + b"\x89" + sixteen,
+        "no bytes": b"K\x01" + shape + F8 + b"\x89C\x00",
         "negative": b"K\x01J" + struct.pack("<i", -2) + b"\x85" + F8 + b"\x89" + sixteen,
         "bytes as objects": b"K\x01" + shape + O8 + b"\x89" + sixteen,
         "too few objects": b"K\x01" + shape + O8 + b"\x89]N\x61",
@@ -225,8 +230,11 @@ def test_arrays_that_lie_about_themselves():
 def test_types_that_lie_about_themselves():
     for code in ("V8", "M8[s]", "f8,O", "(2,)f8", "", "x" * 20, "O8\x00"):
         refuse(program(DTYPE + short(code) + b"\x89\x88\x87R"), "pickle-intact")
-    fields = F8 + b"(K\x03" + short("|") + b"N" + short("a") + b"\x85}J\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
-    refuse(program(fields), "pickle-intact")  # BUILD of a dtype with fields of its own
+    end = b"J\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb0N"  # BUILD, then the type is dropped
+    assert restricted_unpickle(program(F8 + b"(K\x03" + short("<") + b"NNN" + end), FILE) is None
+    for state in (b"N" + short("a") + b"\x85}", b"N)N", b"NN}", b"K\x01NN"):
+        assert "with fields" in refuse(program(F8 + b"(K\x03" + short("|") + state + end), "pickle-intact")
+    assert "unknown way" in refuse(program(F8 + b"(K\x03" + short("?") + b"NNN" + end), "pickle-intact")
     refuse(program(F8), "pickle-intact")  # a type is no value
     refuse(program(NDARRAY), "pickle-intact")
     refuse(program(RECONSTRUCT), "pickle-intact")

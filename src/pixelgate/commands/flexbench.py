@@ -1,4 +1,4 @@
-"""``pixelgate flexbench``: the tables of FlexBench over seeds and over configs."""
+"""``pixelgate flexbench``: runs of FlexBench evaluated, and their tables over seeds and over configs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pixelgate.commands import flexbench_person_masks
+from pixelgate.commands import flexbench_evaluate, flexbench_person_masks, flexbench_single
 from pixelgate.commands.arguments import Commands, Parser, add_actions, add_command, add_json, path
 from pixelgate.commands.console import aligned, print_errors, print_json, print_lines
 from pixelgate.commands.hints_files import note_lines
@@ -31,14 +31,16 @@ _ALLOW = "average over the samples that all have, where they differ (default: re
 def add(commands: Commands) -> None:
     """Declare the subcommand."""
     examples = (
+        "pixelgate flexbench evaluate --generated-dir results/lora-switch/subject_depth",
         "pixelgate flexbench merge-seeds --generated-dir results/lora-switch/subject_depth",
         "pixelgate flexbench merge-configs --subfolder subject_depth --configs lora-switch lora-union",
     )
-    summary = "conditioned video: tables over seeds and configs"
+    summary = "conditioned video: evaluate runs, and tables over seeds and configs"
     actions = add_actions(add_command(commands, "flexbench", None, summary, examples=examples))
-    # Further actions, such as `evaluate`, are added here, each by its own module's `add(actions)`.
+    flexbench_evaluate.add(actions)
     _add_merge_seeds(actions)
     _add_merge_configs(actions)
+    flexbench_single.add(actions)
     flexbench_person_masks.add(actions)
 
 

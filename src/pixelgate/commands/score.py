@@ -25,8 +25,8 @@ from pixelgate.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from pixelgate.aggregate import Aggregate, Bootstrap
-    from pixelgate.engine import Engine
     from pixelgate.case import Case
+    from pixelgate.engine import Engine
     from pixelgate.scores import CaseScores
 
 _FILES = "(metrics.csv, summary.json, run.json)"

@@ -27,8 +27,8 @@ def data_in(track: Track, folder: Path) -> DatasetData:
 def condition_data(track: Track, folder: Path, size_dir: Path | None = None) -> DatasetData:
     """As `data_in`, where the folder may also be the condition's own.
 
-    Tried in this order: the data set's folder; a folder that has its place in the layout, such as ``<dataset>/depth`` or
-    ``<dataset>/pose/raw``, so that the data set is above it; a folder of the condition's files by any name, in which
+    Tried in this order: the data set's folder; a folder that has its place in the layout, such as ``<dataset>/depth``
+    or ``<dataset>/pose/raw``, so that the data set is above it; a folder of the condition's files by any name, in which
     what the layout has below that place keeps its relative place, as the masks in ``bbox``.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -246,7 +247,7 @@ class _Evaluation:
                 written, wrong = show_case(one.scores, engines[one.group], settings, folder, self._progress)
                 files += written
                 faults += wrong
-        return RunOutcome(run.name, run.folder, run.output, run.groups, run.table, tuple(files), tuple(faults))
+        return replace(run, files=tuple(files), not_shown=tuple(faults))
 
     def _tell(self, case: str, done: int, total: int, sample: str) -> None:
         self._computed += 1
@@ -263,15 +264,13 @@ def _write_combined(run: RunOutcome, verbose: bool) -> RunOutcome:
     # A seed that was never generated gets no folder: its absence must stay visible.
     if not run.folder.is_dir():
         return run
-    files = write_run(run.output, run.groups, run.table, keep_groups=verbose)
-    return RunOutcome(run.name, run.folder, run.output, run.groups, run.table, files)
+    return replace(run, files=write_run(run.output, run.groups, run.table, keep_groups=verbose))
 
 
 def _write_alone(run: RunOutcome) -> RunOutcome:
     if not run.folder.is_dir():
         return run
-    files = [file for one in run.groups for file in write_group(run.output, one)]
-    return RunOutcome(run.name, run.folder, run.output, run.groups, run.table, tuple(files))
+    return replace(run, files=tuple(file for one in run.groups for file in write_group(run.output, one)))
 
 
 def _check_any_runs(plan: RunPlan, cases: Mapping[tuple[str, str], Case]) -> None:

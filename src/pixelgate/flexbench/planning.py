@@ -13,7 +13,8 @@ from pixelgate.errors import InputError, Problem
 from pixelgate.flexbench.choices import Choices
 from pixelgate.flexbench.condition_folder import condition_data, data_in
 from pixelgate.flexbench.folder import SUFFIXES, RunFolder, seed_of, why_no_predictions
-from pixelgate.flexbench.manifest import CONDITIONS, FILE as MANIFEST, is_run, read_run_manifest
+from pixelgate.flexbench.manifest import CONDITIONS, is_run, read_run_manifest
+from pixelgate.flexbench.manifest import FILE as MANIFEST
 from pixelgate.protocols import Protocol, load_protocol
 from pixelgate.tracks import DatasetData, Track, TrackData, available_tracks, load_track, locate
 

@@ -47,7 +47,7 @@ def group_results(scores: CaseScores, protocol: Protocol) -> GroupResults:
     names = {metric: metric.removeprefix(f"{label}_") for metric in scores.metrics}
     told = accounting(scores)
     lost = {**dict.fromkeys(told["missing_prediction"], "missing-prediction"), **told["failed"]}
-    notes = [Note(item.subject, item.rule, item.message) for item in (*scores.deviations, *scores.notes)]
+    deviations = [Note(item.subject, item.rule, item.message) for item in scores.deviations]
     return GroupResults(
         label=label,
         metrics=tuple(names.values()),
@@ -61,7 +61,7 @@ def group_results(scores: CaseScores, protocol: Protocol) -> GroupResults:
         ),
         reasons={s.sample: {names[key]: why for key, why in s.reasons.items()} for s in scores.samples if s.reasons},
         protocol=_protocol(scores, protocol),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys([*deviations, *scores.notes])),
     )
 
 

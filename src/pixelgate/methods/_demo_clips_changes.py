@@ -73,13 +73,13 @@ def blocky(clip: Clip, step: int) -> Clip:
 def flickering(levels: NDArray[np.uint8], amount: int) -> NDArray[np.uint16]:
     """Depth that is ``amount`` too much in even frames and too little in odd ones, times 3 plus 100."""
     sign = np.where(np.arange(len(levels)) % 2, -1, 1)[:, np.newaxis, np.newaxis]
-    return (3 * (levels.astype(np.int32) + amount * sign) + 100).astype(np.uint16)
+    return np.asarray(3 * (levels.astype(np.int32) + amount * sign) + 100, dtype=np.uint16)
 
 
 def drifted(path: Poses, angle: float) -> Poses:
     """A path whose camera is turned, in frame i, by ``i * angle`` radians about `AXIS`; its places stay."""
     turned = path.copy()
-    turned[:, :3, :3] = path[:, :3, :3] @ _rotations(angle * np.arange(len(path)))
+    turned[:, :3, :3] = path[:, :3, :3] @ _rotations(angle, len(path))
     return on_grid(turned)
 
 
@@ -92,9 +92,10 @@ def elsewhere(path: Poses, scale: float) -> Poses:
     return on_grid(moved)
 
 
-def _rotations(angles: NDArray[np.float64]) -> Poses:
-    """Rotations about `AXIS`, N x 3 x 3 (Rodrigues' formula)."""
+def _rotations(angle: float, count: int) -> Poses:
+    """Rotations by 0, 1, 2, ... times an angle about `AXIS`, N x 3 x 3 (Rodrigues' formula)."""
+    angles: NDArray[np.float64] = np.arange(count, dtype=np.float64) * angle
     x, y, z = AXIS
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     sine, versine = np.sin(angles)[:, np.newaxis, np.newaxis], 1.0 - np.cos(angles)[:, np.newaxis, np.newaxis]
-    return np.eye(3) + sine * cross + versine * (cross @ cross)
+    return np.asarray(np.eye(3) + sine * cross + versine * (cross @ cross))

@@ -145,7 +145,7 @@ def write_runs(out: Path, progress: Progress | None = None) -> None:
     """Write the demo's runs: ``out/<run>/manifest.json``, ``seed_<N>/<id>.mp4`` and ``seed_<N>/predictions/``.
 
     The manifests name no data set: the tracks ``demo-video-*`` are built where they are needed. Files that are
-    there are replaced; each is written atomically. Clips are without loss, so that their pixels are the same everywhere.
+    there are replaced; each is written atomically. Clips are without loss: their pixels are the same everywhere.
 
     Args:
         out: the outputs folder; it is made where it is missing.

@@ -102,8 +102,17 @@ def score_camera(
         reason = f"fewer than two frames to compare (reference {len(ref.poses)}, generated {len(gen.poses)})"
     if reason is not None:
         return CameraScore({name: Measurement(None, reason) for name in NAMES}, 0, flags, remarks, {})
-    wanted = _resampled(_scaled(ref, scale_eps), n)
-    found = _resampled(_scaled(gen, scale_eps), n)
+    wanted, found = (_resampled(_scaled(side, scale_eps), n) for side in (ref, gen))
+    values, per_frame = _values(wanted, found, chance_floor)
+    values |= {"ref_max_trans": Measurement(ref.max_trans), "gen_max_trans": Measurement(gen.max_trans)}
+    return CameraScore(values, n, flags, remarks, per_frame)
+
+
+def _values(
+    wanted: Poses, found: Poses, chance_floor: float
+) -> tuple[dict[str, Measurement], dict[str, tuple[float, ...]]]:
+    """The errors of n x 3 x 4 poses, each in its four kinds, and their parts in each frame."""
+    n = len(wanted)
     still = np.broadcast_to(np.eye(4)[:3], wanted.shape)
     parts, chance = _errors(wanted, found), _errors(wanted, still)
     values: dict[str, Measurement] = {}
@@ -113,10 +122,7 @@ def score_camera(
         values[f"{error}_per_frame"] = Measurement(total / n)
         values[f"{error}_chance"] = Measurement(control)
         values[f"{error}_rel"] = _ratio(total, control, n, chance_floor)
-    values["ref_max_trans"] = Measurement(ref.max_trans)
-    values["gen_max_trans"] = Measurement(gen.max_trans)
-    per_frame = {error: tuple(part.tolist()) for error, part in parts.items()}
-    return CameraScore(values, n, flags, remarks, per_frame)
+    return values, {error: tuple(part.tolist()) for error, part in parts.items()}
 
 
 def _checked(poses: Poses) -> Poses:

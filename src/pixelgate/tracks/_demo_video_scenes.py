@@ -18,7 +18,7 @@ PILLAR = 150
 INVALID = 0
 """Grey level of the sky, whose depth is unknown: it is not scored."""
 
-Path = Literal["dolly", "pan", "orbit"]
+Motion = Literal["dolly", "pan", "orbit"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class DepthScene:
         return scene
 
 
-def camera_path(kind: Path, frames: int) -> NDArray[np.float64]:
+def camera_path(kind: Motion, frames: int) -> NDArray[np.float64]:
     """Poses of a camera that moves evenly, camera to world, T x 4 x 4; x right, y down, z forward.
 
     ``dolly`` goes 2 forward without turning. ``pan`` turns 20 degrees to the right and slides 0.5 to the right.

@@ -35,12 +35,13 @@ from pixelgate.io.video import probe_video
 from pixelgate.io.video_write import Encoding, write_video
 from pixelgate.tracks import _demo_video_footage, _demo_video_people, _demo_video_scenes
 from pixelgate.tracks._demo_video_files import write_npy, write_npz
-from pixelgate.tracks._demo_video_footage import Clip, Excerpt, check_needs
+from pixelgate.tracks._demo_video_footage import INSTALL, Clip, Excerpt, check_needs, missing
 from pixelgate.tracks._demo_video_people import Keypoints, Walker
 from pixelgate.tracks._demo_video_scenes import Box, DepthScene
 
 __all__ = [
     "EXPECTED",
+    "INSTALL",
     "LOSSLESS",
     "SAMPLES",
     "Source",
@@ -50,6 +51,7 @@ __all__ = [
     "depth_levels",
     "digest_of",
     "footage",
+    "missing",
     "people",
     "verify",
 ]
@@ -81,7 +83,7 @@ class Source:
     width: int
     box: Box
     depth: DepthScene
-    camera: _demo_video_scenes.Path
+    camera: _demo_video_scenes.Motion
     walkers: tuple[Walker, ...]
     pose_scale: int
     caption: str
@@ -171,11 +173,9 @@ def build(root: Path, progress: Progress | None = None) -> None:
         InputError: rule ``not-writable``.
     """
     check_needs()
-    done = 0
-    for name in _written(root):
+    for done, name in enumerate(_written(root), start=1):
         if digest_of(root / name) != EXPECTED[name]:
             raise TrackError(f"demo-video: {name} came out with another content than expected; please report this")
-        done += 1
         if progress is not None:
             progress(done, len(EXPECTED), name)
 
