@@ -35,16 +35,17 @@ def decoded(files):
     return [read_video(path)[0] for path in (files.generated, files.references["reference"], files.references["mask"])]
 
 
-def test_the_panes_of_clips_of_one_size(tmp_path):
+@pytest.mark.parametrize("threshold", [127, 1])
+def test_the_panes_of_clips_of_one_size(threshold, tmp_path):
     files = case(NORMAL)
     generated, reference, mask = decoded(files)
-    shown, (left, middle, right) = written("inpainting", files, {}, tmp_path)
+    shown, (left, middle, right) = written("inpainting", files, {"mask_threshold": threshold}, tmp_path)
     assert (shown.frames, shown.fps) == (12, 8.0)
     assert np.array_equal(left, generated)
     assert np.array_equal(middle, reference)
-    kept = mask.astype(int).sum(axis=3) <= 3 * 127
-    assert kept.any()
-    assert not kept.all()
+    kept = mask.astype(int).sum(axis=3) <= 3 * threshold
+    assert 0 < kept.sum() < kept.size
+    assert (kept != (mask.astype(int).sum(axis=3) <= 3 * 127)).any() == (threshold == 1)
     assert np.array_equal(right[kept], generated[kept])
     assert (right[~kept] == 128).all()
 
@@ -75,6 +76,9 @@ def test_no_more_frames_than_the_shortest_clip_has(tmp_path):
     shown, panes = written("inpainting", files, {}, tmp_path)
     assert shown.frames == 10
     assert np.array_equal(panes[0], decoded(files)[0][:10])
+    last_row = picture(shown.sheet)[-196:-4, -320:]
+    assert np.array_equal(last_row, panes[2][9].repeat(2, axis=0).repeat(2, axis=1))
+    assert 6 * 196 < picture(shown.sheet).shape[0] < 7 * 196
 
 
 def test_the_sheet_has_six_frames_at_even_distances(tmp_path):

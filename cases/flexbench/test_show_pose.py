@@ -27,7 +27,7 @@ OWN = (608, 352)
 LEFT, RIGHT = (100, 150, 120, 300), (350, 180, 110, 280)
 CONDITION = people(6, boxes=(LEFT, RIGHT))  # in a frame of 640 x 480
 GENERATED = CONDITION * (OWN[0] / SIZE[0], OWN[1] / SIZE[1], 1) + (6, 3, 0)  # in one of 608 x 352
-NECK, RIGHT_WRIST = 1, 4
+NECK, RIGHT_WRIST, LEFT_ELBOW, LEFT_WRIST = 1, 4, 6, 7
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_limbs_join_keypoints_and_the_rest_is_black(made, tmp_path):
 def test_who_has_no_match_is_grey_and_keypoints_of_one_side_are_rings(made, tmp_path):
     generated = GENERATED.copy()
     generated[3:, 1, :, 2] = 0.1
-    generated[:, 0, RIGHT_WRIST, 2] = 0.3  # Not above the limit.
+    generated[:, 0, [RIGHT_WRIST, LEFT_ELBOW], 2] = 0.3  # Not above the limit.
     files = made(generated=generated)
     _, (_, middle, right) = written("pose", files, {}, tmp_path)
     first, second = (unit(CONDITION[:, person], SIZE) for person in range(2))
@@ -104,6 +104,12 @@ def test_who_has_no_match_is_grey_and_keypoints_of_one_side_are_rings(made, tmp_
     # What nobody is confident of is not drawn at all.
     x, y = (unit(generated[2, 0], OWN)[RIGHT_WRIST] * OWN).astype(int)
     assert (right[2][y - 4 : y + 4, x - 4 : x + 4] == 0).all()
+    assert (right[2][:20, :20] == 0).all()
+    wrist = unit(generated[2, 0], OWN)[LEFT_WRIST]
+    assert colour_at(right[2], wrist) == COLOURS[0]
+    near, limb = (wrist * OWN).astype(int), tuple(round(0.7 * level) for level in COLOURS[0])
+    around = right[2][near[1] - 9 : near[1] + 9, near[0] - 9 : near[0] + 9]
+    assert not (around == np.array(limb)).all(axis=2).any()
     words = [words for words, _ in plan(files, {}).labels[2]]
     assert words == ["extracted pose", "grey: no match", "rings: not scored"]
     assert [words for words, _ in plan(made(), {}).labels[2]] == ["extracted pose"]

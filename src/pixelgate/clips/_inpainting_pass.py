@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from pixelgate.clips._diagnosis import Diagnosis, Turned, exchanged
 from pixelgate.clips._shift import REACH
 from pixelgate.io.fill import fill_bilinear_support, fill_coverage, fill_geometry, fill_resize
 from pixelgate.io.video import VideoReader
+from pixelgate.metrics._bands import available_cpus
 from pixelgate.metrics.inpainting import (
     Definition,
     FrameBatches,
@@ -29,13 +32,17 @@ from pixelgate.metrics.registry import Runtime
 Frame = NDArray[np.uint8]
 Bools = NDArray[np.bool_]
 Size = tuple[int, int]
+Item = TypeVar("Item")
+Step = tuple[Frame | None, Frame, Frame | None]
 
 COLUMNS = ("generated", "reference", "mask")
 
 
 @dataclass
 class Pass:
-    """Scores the frames that three clips share; holds one frame of each at a time.
+    """Scores the frames that three clips share; holds two frames of each at most.
+
+    With two threads or more, one of them reads while the others score; the numbers are the same.
 
     Attributes:
         threshold: a pixel of the mask's clip is masked where its channel mean is above.
@@ -64,16 +71,12 @@ class Pass:
             InputError: what `VideoReader.__iter__` raises.
             MissingExtra, WeightsError: LPIPS cannot run here.
         """
-        references, masks = iter(clips["reference"]), iter(clips["mask"])
-        for generated in clips["generated"]:
-            reference, mask = next(references, None), next(masks, None)
-            if reference is None or mask is None:
-                break
-            self._take(generated, reference, mask)
-        else:
-            self._look_on(references)
-        for reader in clips.values():
-            reader.drain()
+        with closing(_steps(clips) if self.threads == 1 else ahead(_steps(clips))) as steps:
+            for generated, reference, mask in steps:
+                if generated is None or mask is None:
+                    self._look_on(reference)
+                else:
+                    self._take(generated, reference, mask)
         if self.batches is None:
             return self._scores
         self.batches.flush()
@@ -88,17 +91,20 @@ class Pass:
         turned = Turned(reference, masked) if exchanged(size, (reference.shape[0], reference.shape[1])) else None
         self.diagnosis.add(generated, filled, kept.keep, turned)
         self._scores.append(
-            score_frame(generated, filled, kept, self.rules, with_ssim=self.with_ssim, threads=self.threads)
+            score_frame(generated, filled, kept, self.rules, with_ssim=self.with_ssim, threads=self._others)
         )
         if self.batches is not None:
             self.batches.add(generated, filled, kept.keep)
 
-    def _look_on(self, references: Iterator[Frame]) -> None:
+    @property
+    def _others(self) -> int:
+        """Threads that are left to the scores while another one reads."""
+        return max(1, (self.threads or available_cpus()) - 1)
+
+    def _look_on(self, reference: Frame) -> None:
         """The first frames past the clip's end tell whether its last ones are late."""
-        if self._last is None:
-            return
-        _, size, kept = self._last
-        for reference in islice(references, REACH):
+        if self._last is not None:
+            _, size, kept = self._last
             self.diagnosis.add_later(_filled(reference, size), kept.keep)
 
     def _region(self, masked: Bools, size: Size) -> Region:
@@ -127,6 +133,34 @@ def make_pass(params: Mapping[str, Any], names: Sequence[str], runtime: Runtime)
         batches=FrameBatches(known["lpips"]["net"], runtime) if "lpips" in names else None,
         threads=runtime.threads,
     )
+
+
+def ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
+    """The same items, each made in a thread of its own while the one before is worked on."""
+    end = object()
+    with ThreadPoolExecutor(1, thread_name_prefix="pixelgate") as pool:
+        coming = pool.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, items, end)
+            yield cast(Item, item)
+
+
+def _steps(clips: Mapping[str, VideoReader]) -> Generator[Step, None, None]:
+    """Frames of the generated clip, the reference and the mask that belong together, up to the end of one of them.
+
+    Where the generated clip ends first, the next frames of the reference follow alone. All clips are read to their ends.
+    """
+    references, masks = iter(clips["reference"]), iter(clips["mask"])
+    for generated in clips["generated"]:
+        reference, mask = next(references, None), next(masks, None)
+        if reference is None or mask is None:
+            break
+        yield generated, reference, mask
+    else:
+        for reference in islice(references, REACH):
+            yield None, reference, None
+    for reader in clips.values():
+        reader.drain()
 
 
 def above(mask: Frame, threshold: float) -> Bools:

@@ -102,7 +102,7 @@ def add_video(parser: Parser) -> None:
     parser.add_argument(
         "--show-video",
         action="store_true",
-        help="write side-by-side clips of depth, pose and inpainting, each with a contact sheet, into video/",
+        help="write side-by-side clips of depth, pose and inpainting, each with a contact sheet, into show_video/",
     )
 
 

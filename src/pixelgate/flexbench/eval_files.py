@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,10 @@ from pixelgate.io.files import atomic_write
 from pixelgate.results import library_versions, to_json
 
 DETAILS_JSON = "details.json"
-VIDEOS = "video"
+VIDEOS = "show_video"
 """Folder of the side-by-side clips, in the evaluation's or the group's."""
 
 _RESULTS = (JSON_NAME, CSV_NAME, DETAILS_JSON)
-_SHOWN = (".mp4", ".png")
 
 
 def check_writable(folder: Path, option: str) -> None:
@@ -93,22 +92,27 @@ def clear_run(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     for name in dict.fromkeys([*GROUPS, *map(label_of, GROUPS)]):
         clear_group(folder / name)
-        _clear(folder / VIDEOS / name, lambda entry: entry.suffix in _SHOWN)
+        _clear(folder / VIDEOS / name, _is_shown)
     _remove_empty(folder / VIDEOS)
 
 
 def clear_group(folder: Path) -> None:
     """Remove a group's files of an earlier evaluation, and its folder if that is then empty."""
-    _clear(folder / VIDEOS, lambda entry: entry.suffix in _SHOWN)
+    _clear(folder / VIDEOS, _is_shown)
     _clear(folder, lambda entry: entry.name in _RESULTS)
 
 
-def _clear(folder: Path, ours: Any) -> None:
+def _is_shown(entry: Path) -> bool:
+    """Whether a file is a side-by-side clip or its contact sheet: each has the other beside it."""
+    other = {".mp4": ".png", ".png": ".mp4"}.get(entry.suffix)
+    return other is not None and entry.with_suffix(other).is_file()
+
+
+def _clear(folder: Path, ours: Callable[[Path], bool]) -> None:
     if not folder.is_dir():
         return
-    for entry in folder.iterdir():
-        if ours(entry) and not entry.is_dir():
-            entry.unlink()
+    for entry in [entry for entry in folder.iterdir() if ours(entry) and not entry.is_dir()]:
+        entry.unlink()
     _remove_empty(folder)
 
 

@@ -76,7 +76,7 @@ def evaluate(
         metrics: ids of the protocol's metrics to compute.
         lpips_net: ``alex``, ``vgg`` or ``squeeze``.
         shuffle_refs: hold each clip against the next sample's reference.
-        show_video: write side-by-side clips of depth, pose and inpainting into ``video/<group>/``.
+        show_video: write side-by-side clips of depth, pose and inpainting into ``show_video/<group>/``.
         verbose: keep every group's own files beside the table.
         device: ``cpu``, ``cuda`` or ``cuda:N``, for learned metrics.
         weights: file or folder with network weights, before every other source.

@@ -205,7 +205,9 @@ class VideoWriter:
                 return "ffv1", "bgr0", {"level": "3", "slicecrc": "1"}
             return "libx264rgb", "rgb24", {"crf": "0", "preset": chosen.preset}
         pixel_format = "yuv420p" if height % 2 == 0 and width % 2 == 0 else "yuv444p"
-        return "libx264", pixel_format, {"crf": str(chosen.crf), "preset": chosen.preset}
+        # Without this x264's routines for AVX-512 give other bytes from one call to the next.
+        settings = {"crf": str(chosen.crf), "preset": chosen.preset, "x264-params": "cpu-independent=1"}
+        return "libx264", pixel_format, settings
 
     def _named_range(self) -> int:
         return _RANGES[self._encoding.tagged_range or self._encoding.value_range]

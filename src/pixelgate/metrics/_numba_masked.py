@@ -62,9 +62,18 @@ def _errors(x: Bytes, y: Reference, keep: Bytes) -> tuple[float, float]:
     return squared, absolute
 
 
+@inlined
+def _spread(flags: Bytes, out: Bytes) -> None:
+    # Each flag three times: a pixel's for its three values.
+    for j in range(flags.size):
+        out[3 * j] = out[3 * j + 1] = out[3 * j + 2] = flags[j]
+
+
 def _error_rows(x: Bytes, y: Reference, keep: Bytes, first: int, end: int, squared: Floats, absolute: Floats) -> None:
+    flags = np.empty(x.shape[1], dtype=np.uint8)
     for row in range(first, end):
-        squared[row], absolute[row] = _errors(x[row], y[row], keep[row])
+        _spread(keep[row], flags)
+        squared[row], absolute[row] = _errors(x[row], y[row], flags)
 
 
 error_rows_of = {
@@ -77,7 +86,7 @@ def error_rows(x: Bytes, y: Reference, keep: Bytes, first: int, end: int, square
 
     Args:
         x, y: lines of 3 W values.
-        keep: 1 where a value counts, else 0; same shape.
+        keep: 1 where a pixel counts, else 0; lines of W.
         first, end: the rows to do.
         squared, absolute: one sum for each row, overwritten.
     """
@@ -150,16 +159,17 @@ def _any(flags: Bytes) -> bool:
 def _similarity_rows(
     x: Bytes, y: Reference, windows: Bytes, w: Floats, c1: float, c2: float, first: int, end: int, sums: Floats
 ) -> None:
-    valid = windows.shape[1]
+    valid = 3 * windows.shape[1]
     width = min(STRIP, valid)
     lines, maps, result = np.empty((4, width + HALO)), np.empty((4, width)), np.empty(width)
     ring = np.empty((4, TAPS, width))
+    spread = np.empty(width, dtype=np.uint8)
     for left in range(0, valid, STRIP):
         size = min(STRIP, valid - left)
         right = left + size + HALO
         done = first
         for top in range(first, end):
-            flags = windows[top, left : left + size]
+            flags = windows[top, left // 3 : (left + size) // 3]
             if not _any(flags):
                 continue
             for row in range(max(done, top), top + TAPS):
@@ -169,7 +179,8 @@ def _similarity_rows(
             done = top + TAPS
             for m in range(4):
                 _down_columns(ring[m], top, w, maps[m, :size])
-            _similarity(maps, flags, c1, c2, result[:size])
+            _spread(flags, spread)
+            _similarity(maps, spread, c1, c2, result[:size])
             sums[top] += _sum(result[:size])
 
 
@@ -186,7 +197,7 @@ def similarity_rows(
 
     Args:
         x, y: lines of 3 W values.
-        windows: 1 where the window that begins at a value is wholly kept; 10 rows and 30 values smaller.
+        windows: 1 where the window that begins at a pixel is wholly kept; lines of W - 10, 10 fewer.
         w: the 11 weights of the window along one axis.
         c1, c2: the stabilising constants.
         first, end: rows of the map.

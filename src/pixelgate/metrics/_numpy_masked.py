@@ -21,7 +21,7 @@ def error_rows(x: Bytes, y: Reference, keep: Bytes, first: int, end: int, square
 
     Args:
         x, y: lines of 3 W values.
-        keep: 1 where a value counts, else 0; same shape.
+        keep: 1 where a pixel counts, else 0; lines of W.
         first, end: the rows to do.
         squared, absolute: one sum for each row, overwritten.
     """
@@ -29,7 +29,7 @@ def error_rows(x: Bytes, y: Reference, keep: Bytes, first: int, end: int, square
     for start in range(first, end, step):
         rows = slice(start, min(start + step, end))
         difference = np.subtract(x[rows], y[rows], dtype=np.float64)
-        difference[keep[rows] == 0] = 0.0
+        difference[np.repeat(keep[rows] == 0, 3, axis=1)] = 0.0
         squared[rows] = (difference * difference).sum(axis=1)
         absolute[rows] = np.abs(difference, out=difference).sum(axis=1)
 
@@ -41,7 +41,7 @@ def similarity_rows(
 
     Args:
         x, y: lines of 3 W values.
-        windows: 1 where the window that begins at a value is wholly kept; 10 rows and 30 values smaller.
+        windows: 1 where the window that begins at a pixel is wholly kept; lines of W - 10, 10 fewer.
         w: the 11 weights of the window along one axis.
         c1, c2: the stabilising constants.
         first, end: rows of the map.
@@ -53,6 +53,7 @@ def similarity_rows(
         flags = windows[start:stop]
         if not flags.any():
             continue
+        spread = np.repeat(flags, 3, axis=1)
         a, b = (lines[start : stop + 2 * RADIUS].astype(np.float64) for lines in (x, y))
         mx, my, squares, product = (window_means(values, w) for values in (a, b, a * a + b * b, a * b))
-        sums[start:stop] = np.where(flags, similarity_map(mx, my, squares, product, c1, c2), 0.0).sum(axis=1)
+        sums[start:stop] = np.where(spread, similarity_map(mx, my, squares, product, c1, c2), 0.0).sum(axis=1)

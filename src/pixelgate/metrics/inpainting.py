@@ -53,21 +53,19 @@ NAMES = ("psnr", "ssim", "lpips", "mse", "mae", "kept_fraction")
 
 @dataclass(frozen=True)
 class Region:
-    """The kept pixels of a frame, in the forms that the computation takes; made by `region`.
+    """The kept pixels of a frame and the kept windows; made by `region`.
 
     Attributes:
         keep: height x width, True where a pixel counts.
-        pixels: how many do.
-        windows: how many 11 x 11 windows lie wholly within the kept pixels.
-        values: `keep` for each value of a row: height x 3 width, 1 or 0.
-        window_values: the same for the windows by their first pixel, 10 rows and 30 values smaller.
+        whole: True where the 11 x 11 window that begins at a pixel lies wholly within the kept ones; 10 rows and 10
+            columns smaller.
+        pixels, windows: how many there are of either.
     """
 
     keep: Keep
+    whole: Keep
     pixels: int
     windows: int
-    values: NDArray[np.uint8]
-    window_values: NDArray[np.uint8]
 
     @property
     def fraction(self) -> float:
@@ -129,9 +127,9 @@ def region(keep: Keep) -> Region:
         given = f"{keep.dtype}, shape {keep.shape}" if isinstance(keep, np.ndarray) else type(keep).__name__
         mend = "Give a bool array, height x width, True where a pixel counts."
         raise PictureError(Problem("", "keep-mask", f"the mask of kept pixels is {given}", mend))
-    windows = _whole_windows(keep)
-    pixels, kept_windows = int(np.count_nonzero(keep)), int(np.count_nonzero(windows))
-    return Region(keep, pixels, kept_windows, _per_value(keep), _per_value(windows))
+    keep = np.ascontiguousarray(keep)
+    whole = np.ascontiguousarray(_whole_windows(keep))
+    return Region(keep, whole, int(np.count_nonzero(keep)), int(np.count_nonzero(whole)))
 
 
 def score_frame(
@@ -239,10 +237,6 @@ def _whole_windows(keep: Keep) -> Keep:
     return windows
 
 
-def _per_value(flags: Keep) -> NDArray[np.uint8]:
-    return np.repeat(flags.view(np.uint8), 3, axis=1)
-
-
 def _lines(generated: Image, reference: Reference, kept: Region) -> tuple[NDArray[np.uint8], Reference]:
     generated = check_picture(generated, "output")
     if not isinstance(reference, np.ndarray) or reference.dtype not in (np.uint8, np.float32):
@@ -269,13 +263,13 @@ def _sums(
     kernels = backend().kernels("_numba_masked", "_numpy_masked")
     height = len(x)
     squared, absolute, similar = np.zeros((3, height))
-    map_rows = len(kept.window_values)
+    keep, whole = kept.keep.view(np.uint8), kept.whole.view(np.uint8)
 
     def band(first: int, end: int) -> None:
-        kernels.error_rows(x, y, kept.values, first, end, squared, absolute)
-        if with_ssim and first < map_rows:
-            last = min(end, map_rows)
-            kernels.similarity_rows(x, y, kept.window_values, rules.weights, rules.c1, rules.c2, first, last, similar)
+        kernels.error_rows(x, y, keep, first, end, squared, absolute)
+        if with_ssim and first < len(whole):
+            last = min(end, len(whole))
+            kernels.similarity_rows(x, y, whole, rules.weights, rules.c1, rules.c2, first, last, similar)
 
     share(height, kept.keep.shape[1], threads, band)
     return total(squared.tolist()), total(absolute.tolist()), total(similar.tolist()) if with_ssim else None
