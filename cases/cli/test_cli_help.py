@@ -10,6 +10,7 @@ import pytest
 
 from pixelgate import __version__
 from pixelgate.cli import build_parser
+from pixelgate.clips.evaluator import GROUPS
 
 HEAVY = ("torch", "lpips", "torchvision", "pandas", "numba", "skimage", "scipy", "huggingface_hub")
 COMMANDS = (
@@ -47,7 +48,7 @@ def test_the_commands_are_the_documented_ones():
         *(("weights", action) for action in ("list", "fetch", "verify")),
         *(("cache", action) for action in ("info", "prune")),
         *(("hints", action) for action in ("generate", "curve", "plot", "demo")),
-        *(("flexbench", action) for action in ("merge-seeds", "merge-configs", "person-masks")),
+        *(("flexbench", action) for action in ("evaluate", "merge-seeds", "merge-configs", "person-masks", *GROUPS)),
     }
 
 

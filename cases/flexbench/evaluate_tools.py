@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pose_camera_tools import rigid
 
 CONFORMANCE = Path(__file__).parents[1] / "conformance" / "flexbench"
 
@@ -116,16 +117,9 @@ def keypoints(frames: int, shift: float = 0.0) -> Any:
 
 
 def camera(frames: int, turn: float = 0.2) -> Any:
-    poses = np.tile(np.eye(4), (frames, 1, 1))
-    for index, share in enumerate(np.linspace(0, 1, frames)):
-        angle = turn * share
-        poses[index, :3, :3] = [
-            [np.cos(angle), 0, np.sin(angle)],
-            [0, 1, 0],
-            [-np.sin(angle), 0, np.cos(angle)],
-        ]
-        poses[index, :3, 3] = [share, 0, turn * share]
-    return poses
+    """A camera that moves sideways and forwards and turns about the vertical."""
+    shares = np.linspace(0, 1, frames)
+    return np.stack([rigid((0, 1, 0), turn * share, (share, 0, turn * share)) for share in shares])
 
 
 def subject(frames: int, worse: float) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def _write_combined(folder: Path, bench: Bench, cases: Sequence[CaseResult]) -> 
         if result.case.groups:
             place = folder / "combined" / result.case.method
             runs.setdefault(place / result.case.slice if result.case.slice != "full" else place, []).append(result)
-    written = []
+    written: list[str] = []
     for place, members in runs.items():
         whole = [result for result in members if result.scores is not None and not result.scores.problems]
         lacking = {_label(bench, result): _why_left_out(result) for result in members if result not in whole}
@@ -107,7 +107,7 @@ def _write_combined(folder: Path, bench: Bench, cases: Sequence[CaseResult]) -> 
         ]
         if groups:
             write_combined(place, combine_groups(groups, not_run=lacking))
-            written.append(str(place / "combined_results.csv"))
+            written = [str(folder / "combined" / "<method>" / "combined_results.csv")]
     return written
 
 

@@ -133,7 +133,7 @@ def drawn(persons: Sequence[Person], size: tuple[int, int]) -> Frame:
         places = np.clip(person.points, -_FARTHEST, _FARTHEST) * (size[1], size[0]) - 0.5
         dim = tuple(round(0.7 * level) for level in person.colour)
         for first, second in LIMBS:
-            if max(first, second) < len(places) and person.kept[first] :
+            if max(first, second) < len(places) and person.kept[first] and person.kept[second]:
                 draw.line([*places[first], *places[second]], fill=dim, width=2 * thick)
         for place, kept, scored in zip(places, person.kept, person.scored, strict=True):
             if kept:

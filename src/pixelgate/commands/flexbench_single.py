@@ -16,9 +16,9 @@ from pixelgate.commands.flexbench_evaluate import tell
 from pixelgate.errors import InputError, Problem
 
 _DETAILS = """\
-Writes results.json, results.csv and details.json into DIR/eval/{group}/, or DIR/seed_<N>/eval/{group}/ for each seed,
-in place of those of an earlier run. Where a sample is missing or fails, nothing is written, every problem is told, and
-the exit status is 1."""
+Writes results.json, results.csv and details.json into DIR/eval/{group}/, or into DIR/seed_<N>/eval/{group}/
+for each seed, in place of those of an earlier run. Where a sample is missing or fails, nothing is written, every
+problem is told, and the exit status is 1."""
 
 
 @dataclass(frozen=True)

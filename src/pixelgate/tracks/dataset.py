@@ -92,8 +92,17 @@ class DatasetData(TrackData):
 
     @cached_property
     def revision(self) -> str:
-        """``sha256:`` over names and bytes of the group's files."""
-        return content_revision(self.root, self.files())
+        """``sha256:`` over names and bytes of the group's files; of a data set made here over clips' decoded pixels.
+
+        Another release of the encoder writes the same pixels in other bytes.
+        """
+        if self.track.made is None:
+            return content_revision(self.root, self.files())
+        from pixelgate.io.video import probe_video
+
+        names = self.files()
+        clips = {name: probe_video(self.root / name).pixels_sha256 for name in names if name.endswith(".mp4")}
+        return content_revision(self.root, names, clips)
 
     def problems(self) -> list[Problem]:
         """Files that are there and cannot be read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def digest_file(path: Path) -> FileDigest:
     return FileDigest(size, sha256.hexdigest(), git.hexdigest())
 
 
-def content_revision(root: Path, names: Iterable[str]) -> str:
+def content_revision(root: Path, names: Iterable[str], known: Mapping[str, str] | None = None) -> str:
     """The revision of a folder's files: ``sha256:`` and 64 hex digits.
 
     It is the SHA-256 of one line per file, in the order of the names' UTF-8 bytes:
@@ -52,6 +52,7 @@ def content_revision(root: Path, names: Iterable[str]) -> str:
     Args:
         root: the folder.
         names: relative names with ``/``.
+        known: name -> digest that stands for the file's, such as that of its decoded pixels.
 
     Raises:
         InputError: rule ``not-readable``, a file cannot be read.
@@ -59,7 +60,7 @@ def content_revision(root: Path, names: Iterable[str]) -> str:
     lines = []
     for name in names:
         try:
-            lines.append((name, digest_file(root / name).sha256))
+            lines.append((name, (known or {}).get(name) or digest_file(root / name).sha256))
         except OSError as error:
             raise InputError(_unreadable(root / name, error)) from None
     return _revision(lines)
