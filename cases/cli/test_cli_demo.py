@@ -25,7 +25,7 @@ def quick(monkeypatch):
     """Methods that copy the content, and no clips, so that only the way through the command takes time."""
 
     def write_runs(out, progress) -> None:
-        (out / "demo-noisy").mkdir(parents=True)
+        (out / "demo-noisy").mkdir(parents=True, exist_ok=True)
         progress(18, 18, "demo-noisy/seed_1/carphone")
 
     def build(root, progress=None) -> None:
