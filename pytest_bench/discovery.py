@@ -11,10 +11,10 @@ from pixelgate.case import Case
 from pixelgate.clips.evaluator import FEATURES_ONLY
 from pixelgate.curves import CurveGroup, curve_groups, grid_problems
 from pixelgate.errors import InputError, Problem
+from pixelgate.flexbench.choices import Choices
 from pixelgate.flexbench.folder import RunFolder, run_folder, why_no_predictions
 from pixelgate.flexbench.seed_groups import SeedGroup, seed_groups
 from pixelgate.layout import add_baselines, scan, sliced_tracks
-from pixelgate.metrics.registry import get_metric
 from pixelgate.protocols import Protocol, choose_backend, load_protocol
 from pixelgate.tracks import DatasetData, Track, available_tracks, load_track
 from pixelgate.tracks.places import find
@@ -104,8 +104,9 @@ def discover(options: Options) -> Discovery:
         track_id: choose_backend(load_protocol(track.protocol), options.backend) for track_id, track in tracks.items()
     }
     data = (*options.data, *_datasets(found.cases, options))
+    choices = choices_of(options)
     cases = tuple(_with_outlook(case, tracks[case.track], data, found.cases) for case in found.cases)
-    cases = tuple(case for case in cases if _asked_for(tracks[case.track], protocols[case.track], options))
+    cases = tuple(case for case in cases if _asked_for(tracks[case.track], protocols[case.track], choices))
     occurring = {case.track for case in cases}
     tracks = {name: track for name, track in tracks.items() if name in occurring}
     protocols = {name: protocols[name] for name in tracks}
@@ -145,31 +146,29 @@ def _with_outlook(case: Case, track: Track, data: tuple[Path, ...], cases: Colle
     return replace(case, not_run=absent or (lacking[seeds.index(case)] if all(lacking) else ""))
 
 
-def _asked_for(track: Track, protocol: Protocol, options: Options) -> bool:
+def _asked_for(track: Track, protocol: Protocol, choices: Choices) -> bool:
     """Whether a run's choice of metrics leaves any of a group's."""
     if not track.group:
         return True
-    chosen = group_metrics(track, protocol, options)
-    return not options.metrics or bool(chosen)
+    choices.check_rules(protocol)
+    return not choices.leaves_out(track, protocol)
 
 
-def group_metrics(track: Track, protocol: Protocol, options: Options) -> tuple[str, ...]:
-    """The metrics of a track's group that a run asks for; empty where it asks for the track's own.
-
-    Raises:
-        ProtocolError: one of them is unknown.
-        InputError: a VBench dimension is unknown.
-    """
-    chosen = tuple(name for name in options.metrics if get_metric(protocol.metric(name).metric).group == track.group)
-    if track.group != "vbench" or not options.vbench_dimensions:
-        return chosen
-    known: list[str] = list(protocol.groups["vbench"]["dimensions"])
-    wanted = [name for entry in options.vbench_dimensions for name in entry.split()]
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
-        found = f"{unknown[0]!r} is no VBench dimension of this protocol."
-        raise InputError(Problem("", "vbench-dimensions", found, f"Choose of {', '.join(known)}."))
-    return tuple(name for dimension, name in zip(known, track.metrics, strict=True) if dimension in wanted)
+def choices_of(options: Options) -> Choices:
+    """What a run over generated clips chooses."""
+    return Choices(
+        metrics=options.metrics,
+        vbench_dimensions=options.vbench_dimensions,
+        depth_person_mask=options.depth_person_mask,
+        person_mask_dilation=options.person_mask_dilation,
+        lpips_net=options.lpips_net,
+        allow_pickle=options.allow_pickle,
+        allow_missing=options.allow_missing,
+        allow_deviations=options.allow_deviation,
+        shuffle_refs=options.shuffle_refs,
+        device=options.device,
+        weights=str(options.weights) if options.weights else None,
+    )
 
 
 def with_baselines(discovery: Discovery, columns: Mapping[str, Collection[str]], options: Options) -> Discovery:

@@ -205,8 +205,6 @@ def read_options(config: pytest.Config) -> Options:
             raise pytest.UsageError("--bench-no-cache and --bench-cache contradict each other; give one of them")
         values["no_cache"] = False
     options = Options(**values)
-    if options.show_video and options.report is None:
-        raise pytest.UsageError("--bench-show-video writes into the report's folder; name it with --bench-report=DIR")
     if options.prune_golden and options.filtered:
         raise pytest.UsageError("--bench-prune-golden needs a full run; leave out the filters (track, method, metrics)")
     return options

@@ -23,7 +23,7 @@ from pixelgate.outputs import check_files
 from pixelgate.records import Deviation
 from pixelgate.scores import CaseScores
 from pixelgate.tracks import TrackData, locate
-from pytest_bench.discovery import Discovery, group_metrics, with_baselines
+from pytest_bench.discovery import Discovery, choices_of, with_baselines
 from pytest_bench.golden import GoldenFolders, Verdict, compare
 from pytest_bench.options import Options
 from pytest_bench.report.failure import describe
@@ -98,15 +98,11 @@ class Bench:
         """
         if track_id not in self._engines:
             track, protocol = self.discovery.tracks[track_id], self.discovery.protocols[track_id]
-            metrics = group_metrics(track, protocol, self.options) if track.group else self.options.metrics
             settings = Settings(
-                metrics,
-                self._runtime,
-                self.options.allow_missing,
-                self.options.allow_resize,
-                choices_of(self.options),
-                self.options.shuffle_refs,
+                self.options.metrics, self._runtime, self.options.allow_missing, self.options.allow_resize
             )
+            if track.group:
+                settings = replace(choices_of(self.options).settings(track, protocol), runtime=self._runtime)
             self._engines[track_id] = Engine(self.data(track_id), protocol, settings, self.cache, self._tell)
         return self._engines[track_id]
 
@@ -299,18 +295,6 @@ def by_reason(reasons: Mapping[str, str]) -> list[tuple[str, str]]:
     for name, reason in reasons.items():
         found.setdefault(reason, []).append(name)
     return [(", ".join(names), reason) for reason, names in found.items()]
-
-
-def choices_of(options: Options) -> dict[str, dict[str, Any]]:
-    """The parameters of evaluators that a run sets, by group; the protocol's own where it sets none."""
-    depth: dict[str, Any] = {"person_mask": options.depth_person_mask}
-    if options.person_mask_dilation is not None:
-        depth["person_mask_dilation"] = options.person_mask_dilation
-    return {
-        "depth": depth,
-        "pose": {"allow_pickle": options.allow_pickle},
-        "inpainting": {"lpips": {"net": options.lpips_net}},
-    }
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:

@@ -28,6 +28,8 @@ def configure(config: pytest.Config, options: Options) -> None:
     Raises:
         pytest.UsageError: no case can be found, or a definition is wrong.
     """
+    if options.show_video and options.report is None:
+        raise pytest.UsageError("--bench-show-video writes into the report's folder; name it with --bench-report=DIR")
     golden.forget()
     runs.forget()
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -143,6 +144,36 @@ def test_pixel_metrics_by_other_code(score, runs, data, run, seed, sample):
     assert result.notes == () or run == "demo-still"
 
 
+@pytest.mark.slow
+def test_lpips_by_the_package_itself(runs, data):
+    """The published package with the verified weights put in, on frames whose box is grey on both sides."""
+    torch, lpips = pytest.importorskip("torch"), pytest.importorskip("lpips")
+    from pixelgate.models.alexnet_weights import resolve
+    from pixelgate.models.weight_files import TORCH_INDICES
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        network = lpips.LPIPS(net="alex", version="0.1", pnet_rand=True, verbose=False).eval()
+    for level, (index, (kernel, bias)) in enumerate(zip(TORCH_INDICES, resolve(None).layers, strict=True), start=1):
+        layer = getattr(getattr(network.net, f"slice{level}"), str(index))
+        layer.weight.data, layer.bias.data = torch.from_numpy(kernel.copy()), torch.from_numpy(bias.copy())
+    distances = []
+    for keep, *pictures in kept_and_pairs(runs, data, "demo-noisy", 1, "carphone"):
+        filled = (np.where(keep[..., np.newaxis], picture, 127.5) / 127.5 - 1 for picture in pictures)
+        inputs = [torch.from_numpy(picture.transpose(2, 0, 1)[np.newaxis].astype(np.float32)) for picture in filled]
+        with torch.no_grad():
+            distances.append(float(network(*inputs)))
+    folder = runs / "demo-noisy" / "seed_1"
+    files = next(one.files for one in data["inpainting"].samples() if one.id == "carphone")
+    found = evaluator("inpainting").evaluate(
+        ClipFiles("carphone", folder / "carphone.mp4", files),
+        load_protocol("flexbench").groups["inpainting"],
+        ["inpaint_lpips"],
+        Runtime("cpu", None, 1),
+    )
+    assert found.values["inpaint_lpips"].value == pytest.approx(np.mean(distances), abs=1e-6)
+
+
 @each_clip
 def test_blocks_lose_what_a_cosine_transform_loses(score, runs, data, seed, sample):
     values, _ = score("demo-blocky", seed, sample, "inpainting")
@@ -244,6 +275,18 @@ def test_people_who_are_missing(score, seed, sample):
     assert [values[name] for name in ("akd", "pck@0.05", "pck@0.10")] == pytest.approx([0, 1, 1], abs=1e-12)
     assert [values[f"{name}_coverage"] for name in ("person", "keypoint")] == pytest.approx([share, share], abs=1e-12)
     assert "equals-reference" in {rule for rule, _ in result.notes}
+
+
+@each_clip
+def test_who_is_missing_is_missing_in_keypoints_and_masks_alike(runs, seed, sample):
+    folder = runs / "demo-blocky" / f"seed_{seed}" / "predictions"
+    confidence = np.load(folder / f"pose/{sample}_pose.npy")[..., 2]
+    masks = np.load(folder / f"person_masks/{sample}.npz")["masks"]
+    frames = np.arange(len(confidence))
+    gone = {0: (frames >= 4) & (frames < 8), 1: (frames >= 2) & (frames < 10)}[seed]
+    for there in ((confidence > 0.3).any(axis=-1).T, masks.any(axis=(2, 3))):
+        assert np.array_equal(there[-1], ~gone)
+        assert there[:-1].all()
 
 
 @each_clip

@@ -339,3 +339,17 @@ def test_side_by_side_clips_go_into_the_report(clips: ClipProject) -> None:
         assert (clips.root / "report" / sheet).is_file()
         assert (clips.root / "report" / sheet).with_suffix(".mp4").stat().st_size > 1000
     assert cases_of(clips, "camera")["sheets"] == []
+
+
+def test_clips_to_look_at_need_a_report_folder(clips: ClipProject) -> None:
+    clips.run_folder()
+    result = clips.pytester.runpytest_inprocess("--bench-outputs=out", "--bench-show-video")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--bench-report=DIR" in error_lines(result)[0]
+
+
+def test_an_allowed_deviation_must_be_a_fault(clips: ClipProject) -> None:
+    clips.run_folder()
+    result = clips.run("--bench-allow-deviation=truncation")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "[allow-deviation]" in error_lines(result)[0]

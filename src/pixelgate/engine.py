@@ -19,8 +19,8 @@ from typing import Any
 
 from pixelgate.cache import ScoreCache
 from pixelgate.case import Case
-from pixelgate.columns import Column, Settings, bind_columns, digest
 from pixelgate.clips.evaluator import ClipFiles
+from pixelgate.columns import Column, Settings, bind_columns, digest
 from pixelgate.errors import InputError, Problem, ProtocolError
 from pixelgate.io.files import sha256_file
 from pixelgate.measuring import Clips, Companions, Opened, make_measurer

@@ -83,7 +83,7 @@ def summary(scores: CaseScores, protocol: Protocol, aggregates: Mapping[str, Agg
 
 
 def accounting(scores: CaseScores) -> dict[str, Any]:
-    """Where every sample went: expected = scored + missing reference, output or prediction + failed; and extra files."""
+    """Where every sample went: expected = scored + missing reference, output or prediction + failed; and extras."""
     by_rule: dict[str, list[str]] = {}
     for sample, rule in scores.unscored.items():
         by_rule.setdefault(rule, []).append(sample)

@@ -38,8 +38,8 @@ MAX_RATIO = 0.5
 MIN_DISTANCE = 4.0
 """Levels by which a clip must differ from its reference for the right side up to be looked for."""
 
-BLACK = 16.0
-"""Luma up to this is black."""
+BLACK = 20.0
+"""Luma up to this is black: 16, the black of limited range, and what compression adds."""
 
 _CUT = (2.0, 253.0)  # outside, a value may have been cut off
 _LUMA = np.array([0.299, 0.587, 0.114])
@@ -183,7 +183,8 @@ class _Levels:
         offset = b - slope * a
         for what, (scale, shift) in _RANGES.items():
             left = self._error(scale, shift)
-            if abs(slope - scale) <= 0.025 and abs(offset - shift) <= 3.0 and left <= MAX_RATIO * given:
+            alike = abs(slope / scale - 1.0) <= 0.04 and abs(offset - shift) <= 4.5 * scale
+            if alike and left <= MAX_RATIO * given:
                 yield (
                     "range-mixup",
                     f"{what}: generated = {slope:.3f} reference {offset:+.1f} over the kept cells, mean squared error "

@@ -106,7 +106,8 @@ class Choices:
         Raises:
             ProtocolError, InputError: as `group_metrics`.
         """
-        return bool(self.metrics) and not group_metrics(track, protocol, self.metrics, self.vbench_dimensions)
+        left = group_metrics(track, protocol, self.metrics, self.vbench_dimensions)
+        return bool(self.metrics) and not left
 
     def check_rules(self, protocol: Protocol) -> None:
         """Refuse allowed deviations that are no fault of the protocol.

@@ -55,7 +55,7 @@ def _sum(values: Floats) -> float:
 def _errors(x: Bytes, y: Reference, keep: Bytes) -> tuple[float, float]:
     squared = absolute = 0.0
     for j in range(x.size):
-        difference = float(x[j]) - float(y[j])
+        difference = float64(x[j]) - float64(y[j])
         difference = difference if keep[j] else 0.0
         squared += difference * difference
         absolute += abs(difference)
@@ -96,8 +96,9 @@ def error_rows(x: Bytes, y: Reference, keep: Bytes, first: int, end: int, square
 @inlined
 def _read(x: Bytes, y: Reference, lines: Floats) -> None:
     for j in range(x.size):
-        a = float(x[j])
-        b = float(y[j])
+        # Not Python's float(), which leaves a float32 as it is.
+        a = float64(x[j])
+        b = float64(y[j])
         lines[0, j] = a
         lines[1, j] = b
         lines[2, j] = a * a + b * b

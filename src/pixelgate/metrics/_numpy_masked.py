@@ -55,5 +55,8 @@ def similarity_rows(
             continue
         spread = np.repeat(flags, 3, axis=1)
         a, b = (lines[start : stop + 2 * RADIUS].astype(np.float64) for lines in (x, y))
-        mx, my, squares, product = (window_means(values, w) for values in (a, b, a * a + b * b, a * b))
-        sums[start:stop] = np.where(spread, similarity_map(mx, my, squares, product, c1, c2), 0.0).sum(axis=1)
+        # Masked values may be anything; what becomes of them is left out.
+        with np.errstate(invalid="ignore", over="ignore"):
+            mx, my, squares, product = (window_means(values, w) for values in (a, b, a * a + b * b, a * b))
+            similar = similarity_map(mx, my, squares, product, c1, c2)
+        sums[start:stop] = np.where(spread, similar, 0.0).sum(axis=1)

@@ -164,8 +164,6 @@ def score_frame(
     squared, absolute, similar = _sums(x, y, kept, rules, with_ssim and kept.windows > 0, threads)
     values = 3 * kept.pixels
     mse, mae = squared / values, absolute / values
-    if not math.isfinite(mse):
-        raise PictureError(Problem("", "not-finite", "the reference holds NaN or infinity", "Give finite values."))
     decibels = math.inf if mse == 0.0 else 10.0 * math.log10(PEAK * PEAK / mse)
     # The bounds hold for each window; round-off may pass them by an ulp.
     ssim = None if similar is None else min(1.0, max(-1.0, similar / (3 * kept.windows)))
@@ -272,7 +270,10 @@ def _sums(
             kernels.similarity_rows(x, y, whole, rules.weights, rules.c1, rules.c2, first, last, similar)
 
     share(height, kept.keep.shape[1], threads, band)
-    return total(squared.tolist()), total(absolute.tolist()), total(similar.tolist()) if with_ssim else None
+    error = total(squared.tolist())
+    if not math.isfinite(error):
+        raise PictureError(Problem("", "not-finite", "the reference holds NaN or infinity", "Give finite values."))
+    return error, total(absolute.tolist()), total(similar.tolist()) if with_ssim else None
 
 
 def pixel_fingerprint(params: Mapping[str, Any], runtime: Runtime) -> Mapping[str, str]:
