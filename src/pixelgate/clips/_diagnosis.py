@@ -96,7 +96,7 @@ class Diagnosis:
         self._blackness.add(x @ _LUMA, y @ _LUMA, kept)
         cells_x, cells_y, whole = _cells(x), _cells(y), _whole_cells(kept)
         self._colours.add(cells_x[whole], cells_y[whole])
-        uncut = whole & _whole_cells(((x > _CUT[0]) & (x < _CUT[1])).all(axis=2))
+        uncut = whole & _whole_cells(np.asarray(((x > _CUT[0]) & (x < _CUT[1])).all(axis=2)))
         self._levels.add(cells_x[uncut], cells_y[uncut])
         luma = cells_x @ _LUMA, cells_y @ _LUMA
         self._shift.add(*luma, whole)

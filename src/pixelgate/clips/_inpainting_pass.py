@@ -86,8 +86,8 @@ class Pass:
     def _take(self, generated: Frame, reference: Frame, mask: Frame) -> None:
         size = generated.shape[0], generated.shape[1]
         masked = above(mask, self.threshold)
-        kept = self._region(masked, size)
-        filled = _filled(reference, size)
+        kept = self.region_of(masked, size)
+        filled = filled_reference(reference, size)
         turned = Turned(reference, masked) if exchanged(size, (reference.shape[0], reference.shape[1])) else None
         self.diagnosis.add(generated, filled, kept.keep, turned)
         self._scores.append(
@@ -105,9 +105,10 @@ class Pass:
         """The first frames past the clip's end tell whether its last ones are late."""
         if self._last is not None:
             _, size, kept = self._last
-            self.diagnosis.add_later(_filled(reference, size), kept.keep)
+            self.diagnosis.add_later(filled_reference(reference, size), kept.keep)
 
-    def _region(self, masked: Bools, size: Size) -> Region:
+    def region_of(self, masked: Bools, size: Size) -> Region:
+        """The kept pixels of a generated frame of this size, for the mask at its own size."""
         # Most masks stand still, and to compare is cheaper than to map and to erode.
         if self._last is None or not np.array_equal(self._last[0], masked):
             geometry = fill_geometry((masked.shape[0], masked.shape[1]), size)
@@ -148,7 +149,7 @@ def ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
 def _steps(clips: Mapping[str, VideoReader]) -> Generator[Step, None, None]:
     """Frames of the generated clip, the reference and the mask that belong together, up to the end of one of them.
 
-    Where the generated clip ends first, the next frames of the reference follow alone. All clips are read to their ends.
+    Where the generated clip ends first, the next frames of the reference follow alone. All clips are read to their end.
     """
     references, masks = iter(clips["reference"]), iter(clips["mask"])
     for generated in clips["generated"]:
@@ -171,7 +172,8 @@ def above(mask: Frame, threshold: float) -> Bools:
     return np.asarray(total > 3.0 * threshold)
 
 
-def _filled(reference: Frame, size: Size) -> NDArray[np.uint8] | NDArray[np.float32]:
+def filled_reference(reference: Frame, size: Size) -> NDArray[np.uint8] | NDArray[np.float32]:
+    """The reference at the generated size: float32 and not rounded where it was resized, else as it is."""
     geometry = fill_geometry((reference.shape[0], reference.shape[1]), size)
     # Without a resize the values stay whole numbers, for which sums are exact.
     return reference if geometry.unchanged else fill_resize(reference, geometry)

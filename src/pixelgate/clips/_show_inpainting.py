@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pixelgate.clips._inpainting_pass import COLUMNS, _filled, above, make_pass
+from pixelgate.clips._inpainting_pass import COLUMNS, above, filled_reference, make_pass
 from pixelgate.clips._show_layout import FALLBACK_FPS, TEXT, Frame, Label, Show
 from pixelgate.clips.evaluator import ClipFiles
-from pixelgate.clips.inpainting import _open
+from pixelgate.clips.inpainting import open_clips
 from pixelgate.errors import InputError, Problem
 from pixelgate.io.video import probe_video
 from pixelgate.metrics.registry import Runtime
@@ -56,7 +56,7 @@ def plan(files: ClipFiles, params: Mapping[str, Any]) -> Show:
 
 def _records(files: ClipFiles) -> dict[str, VideoRecord]:
     with ExitStack() as stack:
-        _open(files, stack)
+        open_clips(files, stack)
     records: dict[str, VideoRecord] = {}
     problems: list[Problem] = []
     paths = {**files.references, "generated": files.generated}
@@ -73,12 +73,12 @@ def _records(files: ClipFiles) -> dict[str, VideoRecord]:
 def _panes(files: ClipFiles, params: Mapping[str, Any]) -> Iterator[tuple[Frame, Frame, Frame]]:
     one_pass = make_pass(params, (), Runtime())
     with ExitStack() as stack:
-        clips = _open(files, stack)
+        clips = open_clips(files, stack)
         for generated, reference, mask in zip(*(clips[name] for name in COLUMNS), strict=False):
             size = generated.shape[0], generated.shape[1]
-            kept = one_pass._region(above(mask, one_pass.threshold), size).keep
+            kept = one_pass.region_of(above(mask, one_pass.threshold), size).keep
             scored = np.where(kept[:, :, np.newaxis], generated, np.uint8(MASKED))
-            yield generated, _rounded(_filled(reference, size)), scored
+            yield generated, _rounded(filled_reference(reference, size)), scored
 
 
 def _rounded(frame: NDArray[Any]) -> Frame:

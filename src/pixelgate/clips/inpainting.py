@@ -60,7 +60,7 @@ class InpaintingEvaluator:
         names = group_metrics(PREFIX, metrics, NAMES)
         one_pass = make_pass(params, names, runtime)
         with ExitStack() as stack:
-            clips = _open(files, stack)
+            clips = open_clips(files, stack)
             frames = one_pass.run(clips)
             records = {name: reader.record for name, reader in clips.items()}
         _refuse_inverted(one_pass, files)
@@ -82,7 +82,7 @@ class InpaintingEvaluator:
 EVALUATOR = InpaintingEvaluator()
 
 
-def _open(files: ClipFiles, stack: ExitStack) -> dict[str, VideoReader]:
+def open_clips(files: ClipFiles, stack: ExitStack) -> dict[str, VideoReader]:
     """The three readers; every file that cannot be opened is listed."""
     clips: dict[str, VideoReader] = {}
     problems: list[Problem] = []

@@ -69,6 +69,7 @@ def _details(metric: Metric) -> dict[str, Any]:
         "unit": metric.unit,
         "range": [_bound(metric.low), _bound(metric.high)],
         "direction": metric.direction,
+        "group": metric.group,
         "perfect": metric.perfect,
         "version": metric.version,
         "min_side": metric.min_side,
@@ -105,14 +106,16 @@ def _uses(protocols: list[dict[str, Any]]) -> str:
 
 def _detail_lines(data: dict[str, Any]) -> list[str]:
     size = "the same size as its reference" if data["same_size"] else "any size"
+    takes = f"at least {data['min_side']} pixels on each side, {size}"
+    direction = "none: it ranks nothing" if data["direction"] == "none" else f"{data['direction']} is better"
     rows = [
         ("metric:", f"{data['id']}, version {data['version']}"),
         ("title:", data["title"]),
         ("unit:", data["unit"] or "none, a pure number"),
         ("range:", _range(data)),
-        ("direction:", f"{data['direction']} is better"),
+        ("direction:", direction),
         ("perfect:", f"{data['perfect']:g}, for an output that equals its reference"),
-        ("pictures:", f"at least {data['min_side']} pixels on each side, {size}"),
+        ("clips:", f"with the group {data['group']}") if data["group"] else ("pictures:", takes),
         ("needs:", f"pip install 'pixelgate[{data['extra']}]'" if data["extra"] else "nothing beside pixelgate"),
         ("source:", data["source"]),
         *(("protocol:", _use(use)) for use in data["protocols"]),
@@ -123,4 +126,4 @@ def _detail_lines(data: dict[str, Any]) -> list[str]:
 def _use(use: dict[str, Any]) -> str:
     params = ", ".join(f"{key} {value}" for key, value in use["params"].items())
     rank = "ranked" if use["ranked"] else "reported only"
-    return f"{use['protocol']}: {use['id']}, against {use['against']}, {rank}; {params}"
+    return f"{use['protocol']}: {use['id']}, against {use['against']}, {rank}{'; ' if params else ''}{params}"

@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
         f"error: {result.method}: {aggregate.metric} has no mean: {aggregate.reason}"
         for result in job.results
         for aggregate in result.aggregates.values()
-        if aggregate.interval is None
+        if aggregate.failed
     ]
     print_errors(gaps)
     return 1 if gaps else 0
@@ -277,7 +277,8 @@ def _lines(job: _Job) -> list[str]:
     count = count_text(len(result.scores.samples) for result in job.results)
     lines = [track_line(engine.data.track.id, engine.protocol, engine.data.revision_short, count)]
     rows = [Row(_label(result), result.aggregates, _remarks(result)) for result in job.results]
-    lines += table(engine.protocol, rows)
+    # A protocol over several groups of metrics has a table for each track's own.
+    lines += table(engine.protocol, rows, engine.data.track.metrics if engine.protocol.groups else ())
     lines += [job.baseline_missing] if job.baseline_missing else []
     deviations = [(result.method, item) for result in job.results for item in result.scores.deviations]
     lines += listed("† deviations from the protocol (not ranked beside clean rows)", deviations, _SHOWN, "run.json")
