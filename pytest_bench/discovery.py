@@ -103,10 +103,10 @@ def discover(options: Options) -> Discovery:
     protocols = {
         track_id: choose_backend(load_protocol(track.protocol), options.backend) for track_id, track in tracks.items()
     }
+    _check_metrics(options, protocols)
     data = (*options.data, *_datasets(found.cases, options))
-    choices = choices_of(options)
     cases = tuple(_with_outlook(case, tracks[case.track], data, found.cases) for case in found.cases)
-    cases = tuple(case for case in cases if _asked_for(tracks[case.track], protocols[case.track], choices))
+    cases = tuple(case for case in cases if _asked_for(tracks[case.track], protocols[case.track], options))
     occurring = {case.track for case in cases}
     tracks = {name: track for name, track in tracks.items() if name in occurring}
     protocols = {name: protocols[name] for name in tracks}
@@ -146,18 +146,34 @@ def _with_outlook(case: Case, track: Track, data: tuple[Path, ...], cases: Colle
     return replace(case, not_run=absent or (lacking[seeds.index(case)] if all(lacking) else ""))
 
 
-def _asked_for(track: Track, protocol: Protocol, choices: Choices) -> bool:
-    """Whether a run's choice of metrics leaves any of a group's."""
+def _check_metrics(options: Options, protocols: Mapping[str, Protocol]) -> None:
+    """Refuse a metric that no protocol of the run has; one that some have is left out of the others' tracks."""
+    for name in options.metrics:
+        if protocols and not any(metrics_of(options, protocol, name) for protocol in protocols.values()):
+            next(iter(protocols.values())).metric(name)
+
+
+def metrics_of(options: Options, protocol: Protocol, *names: str) -> tuple[str, ...]:
+    """Those of the run's metrics, or of those named here, that the protocol has."""
+    known = {entry.id for entry in protocol.metrics}
+    return tuple(name for name in names or options.metrics if name in known)
+
+
+def _asked_for(track: Track, protocol: Protocol, options: Options) -> bool:
+    """Whether a run's choice of metrics leaves any of a track's."""
+    if options.metrics and not metrics_of(options, protocol):
+        return False
     if not track.group:
         return True
+    choices = choices_of(options, protocol)
     choices.check_rules(protocol)
     return not choices.leaves_out(track, protocol)
 
 
-def choices_of(options: Options) -> Choices:
-    """What a run over generated clips chooses."""
+def choices_of(options: Options, protocol: Protocol) -> Choices:
+    """What a run over generated clips chooses for a track under a protocol."""
     return Choices(
-        metrics=options.metrics,
+        metrics=metrics_of(options, protocol),
         vbench_dimensions=options.vbench_dimensions,
         depth_person_mask=options.depth_person_mask,
         person_mask_dilation=options.person_mask_dilation,

@@ -6,6 +6,7 @@ import pytest
 
 from pixelgate.case import Case
 from pixelgate.errors import PixelgateError
+from pytest_bench.discovery import metrics_of
 from pytest_bench.session import BENCH, Bench
 
 
@@ -33,7 +34,7 @@ def lines(bench: Bench) -> list[str]:
     for track_id in sorted(bench.discovery.tracks):
         protocol, data = bench.discovery.protocols[track_id], bench.data(track_id)
         out += ["", f"track {track_id}: protocol {protocol.id}, data set {data.revision_short}, in {data.root}"]
-        wanted = bench.options.metrics or tuple(metric.id for metric in protocol.metrics)
+        wanted = metrics_of(bench.options, protocol) or tuple(metric.id for metric in protocol.metrics)
         out.append(f"  metrics: {', '.join(wanted)}")
         cases = [case for case in bench.discovery.cases if case.track == track_id]
         try:

@@ -23,7 +23,7 @@ from pixelgate.outputs import check_files
 from pixelgate.records import Deviation
 from pixelgate.scores import CaseScores
 from pixelgate.tracks import TrackData, locate
-from pytest_bench.discovery import Discovery, choices_of, with_baselines
+from pytest_bench.discovery import Discovery, choices_of, metrics_of, with_baselines
 from pytest_bench.golden import GoldenFolders, Verdict, compare
 from pytest_bench.options import Options
 from pytest_bench.report.failure import describe
@@ -99,10 +99,13 @@ class Bench:
         if track_id not in self._engines:
             track, protocol = self.discovery.tracks[track_id], self.discovery.protocols[track_id]
             settings = Settings(
-                self.options.metrics, self._runtime, self.options.allow_missing, self.options.allow_resize
+                metrics_of(self.options, protocol),
+                self._runtime,
+                self.options.allow_missing,
+                self.options.allow_resize,
             )
             if track.group:
-                settings = replace(choices_of(self.options).settings(track, protocol), runtime=self._runtime)
+                settings = replace(choices_of(self.options, protocol).settings(track, protocol), runtime=self._runtime)
             self._engines[track_id] = Engine(self.data(track_id), protocol, settings, self.cache, self._tell)
         return self._engines[track_id]
 

@@ -264,6 +264,7 @@ def test_one_fault_is_named_with_the_way_to_accept_it(place, pixelgate):
     assert done.status == 1
     assert "error: pose: 001: the clip has 8 frames per second, its condition" in done.err
     assert "error: pose: mend the outputs, or accept it with --allow-deviation frame-rate" in done.err
+    assert done.err.count("the clip has 8 frames per second") == 1
     done = evaluate(pixelgate, "--pose", "--allow-deviation", "frame-rate,rotated")
     assert done.status == 0
     assert "warning: pose: 001: the clip has 8 frames per second" in done.err

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pixelgate.errors import InputError, Problem
+from pixelgate.io.npy_headers import HEADER_LOCK
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError, OSError)
 _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], Any]] = {
@@ -68,7 +69,7 @@ class ArrayFile:
             raise InputError(_damaged(self.path, error)) from None
 
     def _whole(self, axis: int) -> Iterator[NDArray[Any]]:
-        with _opened(self.path, self.member) as stream:
+        with _opened(self.path, self.member) as stream, HEADER_LOCK:
             values: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
         yield from np.moveaxis(values, axis, 0)
 
@@ -150,7 +151,8 @@ def _header(path: Path, member: str | None, stream: IO[bytes]) -> ArrayFile:
     if version not in _HEADERS:
         found = "is of a version of numpy's format other than 1.0 and 2.0."
         raise InputError(Problem(str(path), "npy-format", found, "Save an array of numbers without field names."))
-    shape, fortran, dtype = _HEADERS[version](stream)
+    with HEADER_LOCK:
+        shape, fortran, dtype = _HEADERS[version](stream)
     return ArrayFile(path, member, shape, dtype, fortran and len(shape) > 1, stream.tell())
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pixelgate.errors import InputError, Problem
+from pixelgate.io.npy_headers import HEADER_LOCK
 
 Kind = Literal["real", "rgb8", "count", "text"]
 
@@ -111,7 +112,7 @@ class FeatureFile:
         """
         header = self._header(key)
         try:
-            with self._archive.open(header.member) as stream:
+            with self._archive.open(header.member) as stream, HEADER_LOCK:
                 values: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
         except _DAMAGED as error:
             raise self._damaged(key, error) from None
@@ -185,7 +186,8 @@ class FeatureFile:
                 if major not in (1, 2):
                     raise ValueError(f"version {major} of the npy format")
                 read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
-                shape, fortran, dtype = read(stream)
+                with HEADER_LOCK:
+                    shape, fortran, dtype = read(stream)
                 offset = stream.tell()
         except _DAMAGED as error:
             raise self._damaged(key, error) from None

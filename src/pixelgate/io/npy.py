@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pixelgate.errors import InputError, Problem
 from pixelgate.io.files import read_regular_file
+from pixelgate.io.npy_headers import HEADER_LOCK
 
 MAGIC = b"\x93NUMPY"
 _WRITE_AGAIN = "Write it again with numpy.save, or copy it again."
@@ -53,7 +54,8 @@ def _header(data: bytes, file: str) -> tuple[tuple[int, ...], bool, np.dtype[Any
     stream = io.BytesIO(data)
     try:
         version = np.lib.format.read_magic(stream)
-        shape, fortran, dtype = _HEADERS[version](stream)
+        with HEADER_LOCK:
+            shape, fortran, dtype = _HEADERS[version](stream)
     except KeyError:
         found = "is a .npy file of a version other than 1.0 and 2.0."
         raise InputError(Problem(file, "npy-format", found, "Save an array of numbers without field names.")) from None

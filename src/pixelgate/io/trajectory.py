@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pixelgate.errors import InputError, Problem
 from pixelgate.io.files import read_regular_file
+from pixelgate.io.npy_headers import HEADER_LOCK
 
 POSES = "cam_c2w"
 _INTRINSICS = ("intrinsic", "intrinsics")
@@ -68,7 +69,7 @@ def _arrays(path: Path, file: str) -> dict[str, NDArray[Any]]:
             if not start.startswith(b"PK"):
                 raise InputError(_no_npz(start, file))
             stream.seek(0)
-            with np.load(stream, allow_pickle=False) as archive:
+            with HEADER_LOCK, np.load(stream, allow_pickle=False) as archive:
                 keys = list(archive.files)
                 found = {key: np.asarray(archive[key]) for key in (POSES, *_INTRINSICS) if key in keys}
     except InputError:

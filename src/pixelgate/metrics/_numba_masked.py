@@ -173,7 +173,7 @@ def _similarity_rows(
             flags = windows[top, left // 3 : (left + size) // 3]
             if not _any(flags):
                 continue
-            for row in range(max(done, top + 1), top + TAPS):
+            for row in range(max(done, top), top + TAPS):
                 _read(x[row, left:right], y[row, left:right], lines)
                 for m in range(4):
                     _along_row(lines[m, : size + HALO], w, ring[m, row % TAPS])

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pixelgate.errors import WeightsError
+from pixelgate.io.npy_headers import HEADER_LOCK
 
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 """One convolution: kernel as output channel x input channel x height x width, and bias."""
@@ -85,7 +86,7 @@ def _read(path: Path) -> list[tuple[Any, Any]]:
 
 
 def _from_npz(path: Path) -> list[tuple[Any, Any]]:
-    with np.load(path, allow_pickle=False) as arrays:
+    with HEADER_LOCK, np.load(path, allow_pickle=False) as arrays:
         return [(arrays[f"kernel_{index}"], arrays[f"bias_{index}"]) for index in range(len(SHAPES))]
 
 
