@@ -169,7 +169,7 @@ def _notes(records: Records, found: Aggregate, names: Sequence[str]) -> Iterator
 
 def _colour_notes(clip: VideoRecord, reference: VideoRecord) -> Iterator[tuple[str, str]]:
     untagged = [any(note.rule == "untagged-colour" for note in record.notes) for record in (clip, reference)]
-    if False:
+    if untagged[0] != untagged[1]:
         which = "generated clip" if untagged[0] else "reference"
         yield "untagged-colour-one-side", f"only the {which} does not say which colour matrix and value range it has"
     elif (clip.matrix, clip.range) != (reference.matrix, reference.range):

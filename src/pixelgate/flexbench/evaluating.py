@@ -165,7 +165,7 @@ class _Evaluation:
         self._plan = plan
         self._outputs = outputs
         self._show_video = show_video
-        self._progress = progress or (lambda case, done, total, sample: None)
+        self._told = progress or (lambda case, done, total, sample: None)
         self._alone = alone
         self._computed = 0
 
@@ -238,20 +238,17 @@ class _Evaluation:
 
     def _shown(self, run: RunOutcome, engines: Mapping[str, Engine]) -> RunOutcome:
         files, faults = list(run.files), list(run.not_shown)
-        tracks = {one.group: one for one in self._plan.groups}
         for one in run.groups:
             if one.scores is not None:
-                plan = tracks[one.group]
-                settings = self._plan.choices.settings(plan.track, plan.protocol)
                 folder = run.output / VIDEOS if self._alone else run.output / VIDEOS / one.group
-                written, wrong = show_case(one.scores, engines[one.group], settings, folder, self._progress)
+                written, wrong = show_case(one.scores, engines[one.group], folder, self._told)
                 files += written
                 faults += wrong
         return replace(run, files=tuple(files), not_shown=tuple(faults))
 
     def _tell(self, case: str, done: int, total: int, sample: str) -> None:
         self._computed += 1
-        self._progress(case, done, total, sample)
+        self._told(case, done, total, sample)
 
 
 def _table(groups: Sequence[GroupOutcome]) -> Combined | None:
