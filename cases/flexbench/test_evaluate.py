@@ -615,3 +615,38 @@ def test_the_package_loads_nothing_before_it_is_asked() -> None:
         "assert not {'torch', 'numba', 'av', 'skimage'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_what_cannot_be_shown_fails_the_run_after_its_results(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pixelgate.clips import show
+    from pixelgate.errors import Problem
+
+    def refuse(group: str, files: Any, params: Any, target: Path) -> None:
+        raise InputError(Problem(str(target), "not-writable", "cannot be written.", "Check the space."))
+
+    monkeypatch.setattr(show, "write_show", refuse)
+    make_run(place / "gen", ("pose",))
+    found = evaluate("gen", groups=("pose",), show_video=True)
+    assert found.failed
+    assert [text.split(": ")[:2] for text in found.runs[0].not_shown] == [
+        ["pose", f"{sample} cannot be shown"] for sample in SAMPLES
+    ]
+    assert (place / "gen" / "eval" / "combined_results.csv").is_file()
+
+
+def test_a_seed_without_predictions_fails_where_another_has_them(place: Path) -> None:
+    make_run(place / "gen", ("pose", "camera"), seeds=(0, 1))
+    shutil.rmtree(place / "gen" / "seed_1" / "predictions" / "pose")
+    for seed in (0, 1):
+        shutil.rmtree(place / "gen" / f"seed_{seed}" / "predictions" / "camera")
+    found = evaluate("gen")
+    assert {name: list(reasons) for name, reasons in found.not_run.items()} == {
+        "seed-0": ["camera"],
+        "seed-1": ["camera"],
+    }
+    pose = found.run("seed-1").groups[1]
+    assert pose.failed
+    assert pose.accounting["missing_prediction"] == list(SAMPLES)
+    assert not found.run("seed-0").groups[1].failed
+    shutil.rmtree(place / "gen" / "seed_1")
+    assert list(evaluate("gen").not_run) == ["seed-0"]

@@ -262,3 +262,25 @@ def test_the_order_of_seeds_does_not_matter(tmp_path):
     for column, averages in one.columns.items():
         assert (averages.mean, averages.n) == (other.columns[column].mean, other.columns[column].n)
         assert averages.std == other.columns[column].std
+
+
+def test_a_run_without_a_complete_group_names_it(tmp_path):
+    (tmp_path / "seed_0" / "eval").mkdir(parents=True)
+    told = {"groups": {}, "incomplete": {"pose": {"reason": "missing-output"}}}
+    (tmp_path / "seed_0" / "eval" / "combined_results.json").write_text(json.dumps(told))
+    with pytest.raises(InputError, match="no group of that run is complete: pose") as error:
+        merge_seeds(tmp_path)
+    assert rules(error) == ["incomplete"]
+
+
+def test_seeds_with_other_choices_are_refused(tmp_path):
+    for number, choices in ((0, ["lpips.net vgg"]), (1, [])):
+        folder = seed(tmp_path, number, depth=depth(a=1.0)) or tmp_path / f"seed_{number}" / "eval"
+        file = folder / "depth" / "results.json"
+        data = read_json(file)
+        protocol = {"id": "flexbench", "version": "1", "params_sha256": "0"}
+        data["protocol"] = {**protocol, "choices": choices} if choices else protocol
+        file.write_text(json.dumps(data))
+    with pytest.raises(InputError) as error:
+        merge_seeds(tmp_path)
+    assert rules(error) == ["protocols-differ"]

@@ -131,7 +131,7 @@ class ShiftFinder:
         uncertainty = np.sqrt(ALIKE * shifted / total_cells / moved)
         if position - 0.5 < DEVIATIONS * uncertainty or shifted > (1.0 if expected else MAX_RATIO) * same:
             return None
-        if along[before].sum() > (1.0 - NEAR[0]) * change[before].sum():
+        if not NEAR[0] <= position <= NEAR[1] or along[before].sum() > (1.0 - NEAR[0]) * change[before].sum():
             return None
         same_level, shifted_level = (float(np.sqrt(value / total_cells)) for value in (same, shifted))
         return Shift(int(index[first]), offset, frames, same_level, shifted_level, float(position))

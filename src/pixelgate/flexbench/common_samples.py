@@ -11,7 +11,8 @@ from pixelgate.flexbench.runs import Run
 from pixelgate.flexbench.table_columns import Column, in_order
 from pixelgate.records import Note
 
-_PROTOCOL_KEYS = ("id", "version", "params_sha256")
+# Choices of a run's own, such as another network, make other numbers of the same protocol.
+_PROTOCOL_KEYS = ("id", "version", "params_sha256", "choices")
 
 
 @dataclass(frozen=True)

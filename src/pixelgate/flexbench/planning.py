@@ -77,19 +77,28 @@ class RunPlan:
     predictions: Path | None = None
 
     def case(self, plan: GroupPlan, name: str) -> Case:
-        """The case of a group and a slice, with why it cannot be scored where the references or predictions lack.
+        """The case of a group and a slice, with why it cannot be scored where references or predictions lack.
 
-        A slice without any clip is no such case: all of its outputs are missing, and it fails.
+        A slice without any clip is no such case: all of its outputs are missing, and it fails. Nor is a seed without
+        predictions where another has them.
         """
-        folder = self.slices[name]
-        beside = folder / PREDICTIONS
-        if self.predictions is not None:
-            beside = self.predictions if seed_of(name) is None else self.predictions / folder.name
-        why = plan.absent
-        if not why and plan.group not in self.choices.places and has_clips(folder):
-            why = why_no_predictions(plan.group, beside)
-        method = self.folder.resolve().name or "run"
-        return Case(method, plan.track.id, name, folder, groups=self.selected, predictions=str(beside), not_run=why)
+        made = [other for other, folder in self.slices.items() if has_clips(folder)]
+        lacking = {other: self._why_no_predictions(plan, other) for other in made}
+        why = plan.absent or (lacking.get(name, "") if all(lacking.values()) else "")
+        method, place = self.folder.resolve().name or "run", str(self._predictions(name))
+        return Case(
+            method, plan.track.id, name, self.slices[name], groups=self.selected, predictions=place, not_run=why
+        )
+
+    def _why_no_predictions(self, plan: GroupPlan, name: str) -> str:
+        if plan.group in self.choices.places:
+            return ""
+        return why_no_predictions(plan.group, self._predictions(name))
+
+    def _predictions(self, name: str) -> Path:
+        if self.predictions is None:
+            return self.slices[name] / PREDICTIONS
+        return self.predictions if seed_of(name) is None else self.predictions / self.slices[name].name
 
 
 def plan_run(

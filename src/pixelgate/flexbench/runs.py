@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pixelgate.errors import InputError, Problem
 from pixelgate.flexbench.combined import (
@@ -177,10 +177,19 @@ def read_combined_json(file: Path) -> Combined:
     data = read_json(file, _AGAIN)
     groups = data.get("groups") if isinstance(data, dict) else None
     if not isinstance(groups, dict) or not groups:
-        raise InputError(Problem(str(file), "results-layout", 'has no "groups".', _AGAIN))
+        raise InputError(Problem(str(file), *_no_groups(data)))
     not_run = data.get("not_run")
     parsed = [parse_results(entry, label, file) for label, entry in groups.items()]
     return combine_groups(parsed, not_run=not_run if isinstance(not_run, dict) else None)
+
+
+def _no_groups(data: Any) -> tuple[str, str, str]:
+    """Rule, finding and mend where a file has no group's results."""
+    incomplete = data.get("incomplete") if isinstance(data, dict) else None
+    if not incomplete:
+        return "results-layout", 'has no "groups".', _AGAIN
+    found = f"no group of that run is complete: {', '.join(incomplete)}."
+    return "incomplete", found, "Mend what `pixelgate flexbench evaluate` told of it, and run it again."
 
 
 def read_combined_csv(file: Path) -> Combined:
