@@ -105,7 +105,7 @@ def check_protocols(runs: Sequence[Run], names: Mapping[str, str]) -> None:
         for run in runs:
             for group in run.table.groups:
                 if group.label == label and group.protocol:
-                    told = {key: group.protocol.get(key) for key in _PROTOCOL_KEYS}
+                    told = {key: value for key in _PROTOCOL_KEYS if (value := group.protocol.get(key))}
                     kinds.setdefault(json.dumps(told, sort_keys=True), []).append(names[str(run.folder)])
         if len(kinds) > 1:
             found = "; ".join(f"{', '.join(who)}: {told}" for told, who in kinds.items())
