@@ -12,10 +12,10 @@ from engine_tools import PIXEL_METRICS
 import pixelgate
 from pixelgate.aggregate import MOST_RESAMPLES, Bootstrap, aggregate, bootstrap_settings
 from pixelgate.cache import ScoreCache
+from pixelgate.case import Case
 from pixelgate.columns import Settings
 from pixelgate.engine import Engine
 from pixelgate.errors import InputError, PixelgateError, Problem, ProtocolError
-from pixelgate.case import Case
 from pixelgate.protocols import load_protocol
 from pixelgate.slices import find_slices
 from pixelgate.tracks import load_track, locate

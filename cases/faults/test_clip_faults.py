@@ -1,7 +1,7 @@
-"""Ten faults planted into the demo's runs: each turns the items that it concerns red, with its cause named, and no other.
+"""Ten faults planted into the demo's runs: each turns the items that it concerns red, its cause named, and no other.
 
-The clips are real footage. Six faults are found on decoded video: a dropped frame, swapped channels, a mix-up of ranges, a
-turned clip, an inverted mask and a wrong frame rate.
+The clips are real footage. Six faults are found on decoded video: a dropped frame, swapped channels, a mix-up of
+ranges, a turned clip, an inverted mask and a wrong frame rate.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ FAULTS: dict[str, tuple[Callable[[Path], None], set[str], str]] = {
     ),
     "seeds-differ": (
         lose_sample_of_one_seed,
-        {case(group, 1) for group in GROUPS} | {f"{test} {group}" for group in GROUPS for test in ("test_files", "test_seeds")},
+        {case(group, 1) for group in GROUPS}
+        | {f"{test} {group}" for group in GROUPS for test in ("test_files", "test_seeds")},
         rf"{SAMPLE}\.mp4: the output is missing|seed-1 lacks {SAMPLE}, which other seeds have",
     ),
 }

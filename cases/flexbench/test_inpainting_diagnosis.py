@@ -22,6 +22,7 @@ from inpainting_tools import (
 from scipy.ndimage import gaussian_filter
 
 from pixelgate.clips._diagnosis import Diagnosis, Turned, exchanged
+from pixelgate.clips._shift import ShiftFinder
 from pixelgate.io.fill import fill_geometry, fill_resize
 from pixelgate.io.video import read_video
 
@@ -70,6 +71,24 @@ class TestTime:
     def test_a_still_scene_has_no_time(self, tmp_path):
         still = [pan(1)[0]] * COUNT
         assert findings(tmp_path, noisy(still)[:-1], still) == []
+
+    def test_a_picture_moved_further_than_any_frame_is_no_shift(self, tmp_path):
+        clip = pan(COUNT, 96, 120, step=(0, 3))
+        assert findings(tmp_path, [np.roll(frame, -12, axis=1) for frame in noisy(clip)], clip) == []
+
+    @pytest.mark.parametrize("size", [1.0, 4.0])
+    def test_a_shift_must_make_up_for_much_of_the_error(self, size):
+        """Other errors than the time's, each frame's its own; where they are larger, only a length can convince."""
+        rng = np.random.default_rng(0)
+        kept = np.ones((24, 24), dtype=bool)
+        reference = rng.normal(100, 10, (COUNT + 1, 24, 24))
+        finder = ShiftFinder()
+        for index in range(COUNT):
+            generated = reference[index + 1] + size * rng.normal(0, 10, (24, 24))
+            finder.add(generated, reference[index], kept)
+        finder.add(None, reference[COUNT], kept)
+        assert (finder.find() is not None) == (size == 1.0)
+        assert finder.find(surplus=1).offset == 1
 
     def test_half_a_frame_late_is_no_shift(self, tmp_path):
         clip = [frame.astype(np.float64) for frame in pan(COUNT)]

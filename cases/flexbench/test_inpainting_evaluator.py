@@ -231,6 +231,17 @@ class TestInvertedMasks:
         found = evaluate(write_files(tmp_path, noisy(clip), filled(clip, masks), masks))
         assert found.deviations == ()
 
+    def test_a_lamp_that_goes_out_is_none(self, tmp_path):
+        """A reference with its region left in, and a last frame that is black outside of it."""
+        clip, masks = pan(), boxes()
+        clip[-1] = np.where(masks[-1][..., np.newaxis], clip[-1], np.uint8(0))
+        evaluate(write_files(tmp_path, noisy(clip), clip, masks))
+
+    def test_a_black_reference_is_none(self, tmp_path):
+        masks = boxes()
+        files = write_files(tmp_path, noisy(pan()), [np.zeros_like(frame) for frame in pan()], masks)
+        assert evaluate(files).values["inpaint_psnr"].value < 20
+
     def test_an_empty_or_full_mask_is_none(self, tmp_path):
         clip = pan(4)
         for value in (False, True):

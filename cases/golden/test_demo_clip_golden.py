@@ -1,4 +1,4 @@
-"""The demo clips' golden numbers: closed forms that were known before anything was scored, and a gated run of two workers."""
+"""The demo clips' golden numbers: closed forms known before anything was scored, and a gated run of two workers."""
 
 from __future__ import annotations
 

@@ -66,7 +66,11 @@ class ClipProject:
         (self.data / "captions.json").write_text(text, encoding="utf-8")
 
     def run_folder(
-        self, method: str = "m", conditions: tuple[str, ...] = ("camera", "pose"), seeds: tuple[int, ...] = (), **more: Any
+        self,
+        method: str = "m",
+        conditions: tuple[str, ...] = ("camera", "pose"),
+        seeds: tuple[int, ...] = (),
+        **more: Any,
     ) -> Path:
         """Write a run: a manifest, clips, and their predictions."""
         folder = self.out / method

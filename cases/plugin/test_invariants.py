@@ -9,11 +9,11 @@ from bench_project import INVARIANTS, MEAN_DIFFERENCE, Project, load, outcomes, 
 from pixelgate import aggregate, invariants
 from pixelgate.aggregate import Bootstrap
 from pixelgate.cache import ScoreCache
+from pixelgate.case import Case
 from pixelgate.columns import Settings
 from pixelgate.engine import Engine
 from pixelgate.errors import ProtocolError
 from pixelgate.invariants import Subject, check_invariant
-from pixelgate.case import Case
 from pixelgate.protocols import load_protocol
 from pixelgate.tracks import load_track, locate
 from pytest_bench.report.writing import schema

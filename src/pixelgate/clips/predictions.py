@@ -5,7 +5,7 @@ that computes what is missing implements `PredictionSource` and writes the same 
 
 | kind | file of clip ``<id>.mp4`` | content |
 | --- | --- | --- |
-| ``depth`` | ``<id>.npz``, ``.npy``, ``.mp4``, ``<id>_depths.npz`` | ``depth`` (T,H,W), as predicted, any scale and shift |
+| ``depth`` | ``<id>.npz``, ``.npy``, ``.mp4``, ``<id>_depths.npz`` | ``depth`` (T,H,W), of any scale and shift |
 | ``person_masks`` | ``<id>.npz``, ``.npy``, ``.mp4`` | ``masks`` (N,T,H,W) per person, or ``mask`` (T,H,W) of all |
 | ``pose`` | ``<id>.npy``, ``<id>_pose.npy``; scores in ``<id>_scores.npy`` | see `pixelgate.io.keypoints` |
 | ``camera`` | ``<id>.npz``, ``<id>_droid.npz``, ``<id>_sgd_cvd_hr.npz`` | ``cam_c2w`` (T,4,4), camera to world |
