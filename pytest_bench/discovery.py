@@ -13,6 +13,7 @@ from pixelgate.curves import CurveGroup, curve_groups, grid_problems
 from pixelgate.errors import InputError, Problem
 from pixelgate.flexbench.choices import Choices
 from pixelgate.flexbench.folder import RunFolder, run_folder, why_no_predictions
+from pixelgate.flexbench.manifest import FILE as MANIFEST
 from pixelgate.flexbench.seed_groups import SeedGroup, seed_groups
 from pixelgate.layout import add_baselines, scan, sliced_tracks
 from pixelgate.protocols import Protocol, choose_backend, load_protocol
@@ -121,15 +122,27 @@ def discover(options: Options) -> Discovery:
 def _datasets(cases: Collection[Case], options: Options) -> list[Path]:
     """The data sets that the manifests of generated clips name; none where the run names a folder itself."""
     folders = {run_folder(case) for case in cases if case.groups}
-    named = {folder: RunFolder(folder, options.conditions).dataset for folder in sorted(folders)}
-    places = {place.resolve(): place for place in named.values() if place is not None}
-    if options.data or not places:
+    if options.data:
+        return []
+    named = {folder: RunFolder(folder, options.conditions) for folder in sorted(folders)}
+    lost = [
+        Problem(str(folder / MANIFEST), "dataset", f"its data set {run.named_dataset!r} is not there.", _NAME_IT)
+        for folder, run in named.items()
+        if run.named_dataset and run.dataset is None
+    ]
+    if lost:
+        raise InputError(lost)
+    places = {run.dataset.resolve(): run.dataset for run in named.values() if run.dataset is not None}
+    if not places:
         return []
     if len(places) > 1:
         found = f"the manifests name several data sets: {', '.join(map(str, places))}."
         mend = "Run on one method's folder at a time, or name the data set with --bench-data."
         raise InputError(Problem(str(options.outputs), "dataset", found, mend))
     return list(places.values())
+
+
+_NAME_IT = "Correct it (it is relative to the manifest, to a folder above it, or to here), or use --bench-data."
 
 
 def _with_outlook(case: Case, track: Track, data: tuple[Path, ...], cases: Collection[Case]) -> Case:

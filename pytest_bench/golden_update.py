@@ -19,6 +19,7 @@ from pixelgate.results import to_json
 from pixelgate.scores import CaseScores
 from pytest_bench.golden import (
     FORMAT,
+    PARTIAL,
     GoldenFolders,
     backend_of,
     golden_file,
@@ -26,21 +27,6 @@ from pytest_bench.golden import (
     read_tolerances,
     slice_key,
     tolerance_of,
-)
-
-# A case with one of these is not the whole case, or not the protocol's; the rest (other resamples, metrics left out)
-# change no mean.
-_PARTIAL = frozenset(
-    {
-        "choice",
-        "extra-output",
-        "missing-output",
-        "missing-prediction",
-        "missing-reference",
-        "no-value",
-        "resized",
-        "shuffled-references",
-    }
 )
 
 
@@ -81,7 +67,7 @@ def update_case(
     file = golden_file(folders.own, protocol.id, scores.case)
     if failed:
         return Update(scores.case.id, str(file), refused=f"failed: {failed}")
-    partial = sorted({deviation.rule for deviation in scores.deviations} & _PARTIAL)
+    partial = sorted({deviation.rule for deviation in scores.deviations} & PARTIAL)
     if partial:
         return Update(scores.case.id, str(file), refused=f"not the whole case: {', '.join(partial)}")
     try:

@@ -34,7 +34,8 @@ def lines(bench: Bench) -> list[str]:
     for track_id in sorted(bench.discovery.tracks):
         protocol, data = bench.discovery.protocols[track_id], bench.data(track_id)
         out += ["", f"track {track_id}: protocol {protocol.id}, data set {data.revision_short}, in {data.root}"]
-        wanted = metrics_of(bench.options, protocol) or tuple(metric.id for metric in protocol.metrics)
+        all_of_them = data.track.metrics or tuple(metric.id for metric in protocol.metrics)
+        wanted = [name for name in metrics_of(bench.options, protocol) if name in all_of_them] or all_of_them
         out.append(f"  metrics: {', '.join(wanted)}")
         cases = [case for case in bench.discovery.cases if case.track == track_id]
         try:
@@ -46,11 +47,14 @@ def lines(bench: Bench) -> list[str]:
 
 
 def _case_lines(bench: Bench, case: Case) -> list[str]:
+    if case.not_run:
+        return [f"  {case.id}: not run: {case.not_run}"]
     cached, there = bench.engine(case.track).cached(case)
     wanted = len(bench.engine(case.track).samples)
     source = f" (computed from the track's {case.baseline})" if case.baseline else ""
     head = f"  {case.id}{source}: {there} of {wanted} outputs there, {cached} cached, {there - cached} to score"
-    return [head, *(f"    {problem}" for problem in bench.file_problems(case))]
+    problems = dict.fromkeys([*bench.file_problems(case), *bench.engine(case.track).outlook(case)])
+    return [head, *(f"    {problem}" for problem in problems)]
 
 
 def _stop(error: PixelgateError) -> list[str]:

@@ -85,7 +85,12 @@ class _Spec:
 
 
 _SPECS = (
-    _Spec("outputs", "path", "folder of outputs to score: DIR/<method>/<track>/<id>.png", "DIR"),
+    _Spec(
+        "outputs",
+        "path",
+        "folder of outputs to score: DIR/<method>/<track>/<id>.png, or clips with a manifest.json",
+        "DIR",
+    ),
     _Spec("data", "paths", "folder with a track's data or a track.yaml; may be repeated", "DIR"),
     _Spec(
         "track", "texts", "score this track only; may be repeated. With one track DIR may be one method's folder", "T"

@@ -151,13 +151,14 @@ def test_a_narrow_encoding_is_no_failure():
 def test_lists_below_a_table_tell_each_thing_once():
     left_out = Deviation("lpips", "metric-left-out", "left out")
     entries = [(method, left_out) for method in ("one", "two", "one")]
-    entries += [("two", Deviation(f"s-{number}", "resized", "resized")) for number in range(3)]
+    entries += [("two", Deviation(f"s-{number}", "resized", f"resized from {number % 4}")) for number in range(8)]
+    entries += [("two", Deviation(f"t-{number}", "resized", "resized from 0")) for number in range(3)]
     assert listed("deviations", entries, 3, "run.json") == [
         "deviations:",
         "  one, two: lpips: left out [metric-left-out]",
-        "  two: s-0: resized [resized]",
-        "  two: s-1: resized [resized]",
-        "  and 1 more, all in run.json",
+        "  two: s-0, s-4, t-0 and 2 more: resized from 0 [resized]",
+        "  two: s-1, s-5: resized from 1 [resized]",
+        "  and 2 more, all in run.json",
     ]
     assert listed("notes", [(str(number), left_out) for number in range(4)], 3, "")[1].startswith("  4 methods: lpips")
     assert listed("notes", [], 3, "run.json") == []

@@ -22,7 +22,7 @@ from inpainting_tools import (
 from scipy.ndimage import gaussian_filter
 
 from pixelgate.clips._diagnosis import Diagnosis, Turned, exchanged
-from pixelgate.clips._shift import ShiftFinder
+from pixelgate.clips._shift import REACH, ShiftFinder
 from pixelgate.io.fill import fill_geometry, fill_resize
 from pixelgate.io.video import read_video
 
@@ -74,7 +74,7 @@ class TestTime:
 
     def test_a_picture_moved_further_than_any_frame_is_no_shift(self, tmp_path):
         clip = pan(COUNT, 96, 120, step=(0, 3))
-        assert findings(tmp_path, [np.roll(frame, -12, axis=1) for frame in noisy(clip)], clip) == []
+        assert findings(tmp_path, [np.roll(frame, -24, axis=1) for frame in noisy(clip)], clip) == []
 
     @pytest.mark.parametrize("size", [1.0, 4.0])
     def test_a_shift_must_make_up_for_much_of_the_error(self, size):
@@ -89,6 +89,29 @@ class TestTime:
         finder.add(None, reference[COUNT], kept)
         assert (finder.find() is not None) == (size == 1.0)
         assert finder.find(surplus=1).offset == 1
+
+    def test_a_shift_out_of_reach_is_called_no_other(self):
+        rng = np.random.default_rng(0)
+        start, step = rng.normal(100, 10, (2, 24, 24))
+        kept = np.ones((24, 24), dtype=bool)
+        finder = ShiftFinder()
+        for index in range(COUNT):
+            finder.add(start + 0.1 * (index + REACH + 1) * step, start + 0.1 * index * step, kept)
+        assert finder.find() is None
+
+    def test_chance_is_no_shift(self):
+        """Clips that have nothing to do with their reference, seen in few cells."""
+        rng = np.random.default_rng(0)
+        kept = np.zeros((24, 24), dtype=bool)
+        kept[:3, :5] = True
+        found = 0
+        for _ in range(200):
+            finder = ShiftFinder()
+            for _ in range(COUNT):
+                finder.add(*rng.normal(100, 10, (2, 24, 24)), kept)
+            finder.add(None, rng.normal(100, 10, (24, 24)), kept)
+            found += finder.find(surplus=1) is not None
+        assert found == 0
 
     def test_half_a_frame_late_is_no_shift(self, tmp_path):
         clip = [frame.astype(np.float64) for frame in pan(COUNT)]

@@ -354,3 +354,56 @@ def test_an_allowed_deviation_must_be_a_fault(clips: ClipProject) -> None:
     result = clips.run("--bench-allow-deviation=truncation")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "[allow-deviation]" in error_lines(result)[0]
+
+
+def test_a_base_folder_with_configs_and_subfolders(clips: ClipProject) -> None:
+    for config in ("a", "b"):
+        folder = clips.run_folder(conditions=("pose",))
+        (clips.root / "results" / config).mkdir(parents=True)
+        shutil.move(folder, clips.root / "results" / config / "pose_only")
+    result = clips.run(outputs="results")
+    assert result.ret == 0, text_of(result)
+    assert [name for name in clips.cases() if "pose/" in name] == [
+        "a.pose_only/flexbench-pose/full",
+        "b.pose_only/flexbench-pose/full",
+    ]
+
+
+def test_a_choice_is_not_held_against_golden_numbers(clips: ClipProject) -> None:
+    clips.run_folder(conditions=("pose",))
+    assert clips.run("--bench-update-golden").ret == 0
+    np.save(clips.data / "pose" / "raw" / "002_pose.npy", keypoints(0.0))
+    result = clips.run("--bench-shuffle-refs")
+    assert result.ret == 0, text_of(result)
+    assert "scored, not held against golden numbers: shuffled-references" in text_of(result)
+    assert clips.run("--bench-shuffle-refs", "--bench-require-golden").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_smaller_mean_that_was_allowed_is_not_held_against_golden_numbers(clips: ClipProject) -> None:
+    folder = clips.run_folder(conditions=("pose",))
+    assert clips.run("--bench-update-golden").ret == 0
+    (folder / "002.mp4").unlink()
+    allowed = clips.run("--bench-allow-missing")
+    assert allowed.ret == 0, text_of(allowed)
+    assert "not held against golden numbers: missing-output" in text_of(allowed)
+
+
+def test_the_list_tells_what_is_missing(clips: ClipProject) -> None:
+    folder = clips.run_folder()
+    (folder / "predictions" / "pose" / "001_pose.npy").unlink()
+    text = text_of(clips.run("--bench-list"))
+    assert "m/flexbench-text/full: not run: no text predictions" in text
+    assert "there is no pose prediction of the clip '001'" in text
+    assert "metrics: pose_akd, pose_pck@0.05" in text
+
+
+def test_a_cached_note_names_no_other_folder(clips: ClipProject) -> None:
+    still = np.tile(np.eye(4), (12, 1, 1))
+    folder = clips.run_folder(conditions=("camera",))
+    np.savez(folder / "predictions" / "camera" / "001.npz", cam_c2w=still)
+    clips.run()
+    shutil.copytree(folder, clips.out / "copy")
+    clips.run()
+    notes = clips.cases()["copy/flexbench-camera/full"]["run"]["notes"]
+    assert any(note["rule"] == "degenerate" for note in notes)
+    assert not any("out/m" in note["message"] for note in notes)

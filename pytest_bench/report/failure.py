@@ -57,7 +57,7 @@ def _golden(scores: CaseScores, verdict: Verdict, protocol: Protocol, options: O
         return []
     if verdict.status in ("no-golden", "not-gated"):
         excused = scores.case.baseline or (verdict.status == "not-gated" and not options.require_golden)
-        why = "there are no golden numbers for this case."
+        why = f"{verdict.problem}." if verdict.problem else "there are no golden numbers for this case."
         return [] if excused else [f"{why} {UPDATE}"]
     if verdict.problem:
         return [verdict.problem]
@@ -68,15 +68,16 @@ def _headline(scores: CaseScores, verdict: Verdict) -> list[str]:
     failed = sum(not difference.passed for difference in verdict.differences)
     lines = [f"{failed} of {len(verdict.differences)} metrics are not at their golden numbers ({verdict.file})"]
     changed = verdict.changed_outputs
+    what = "clips, with their predictions," if scores.case.groups else "pictures"
     if changed:
         names = ", ".join(changed[:_NAMES_SHOWN]) + (" ..." if len(changed) > _NAMES_SHOWN else "")
         lines.append(
-            f"outputs differ: {len(changed)} of {len(scores.samples)} pictures are not the ones that the golden "
+            f"outputs differ: {len(changed)} of {len(scores.samples)} {what} are not the ones that the golden "
             f"numbers were written from: {names}"
         )
     elif any(not difference.passed and not difference.why for difference in verdict.differences):
         lines.append(
-            "metric moved: the pictures are the ones that the golden numbers were written from, so the golden file, "
+            f"metric moved: the {what} are the ones that the golden numbers were written from, so the golden file, "
             "the metric or its libraries changed"
         )
     return lines

@@ -65,9 +65,9 @@ def track_lines(bench: Bench, cases: Sequence[CaseResult], curves: Sequence[Curv
     lines += _seeds(bench, track, protocol, cases)
     if baseline and not any(result.case.method == baseline for result in cases):
         lines.append(f"{baseline}: missing; {_why_missing(bench, track)}")
-    deviations = [(result.case.method, item) for result in ordered for item in _deviations(result)]
+    deviations = [(_who(result), item) for result in ordered for item in _deviations(result)]
     lines += listed(_DEVIATIONS, deviations, _LINES_SHOWN, "the JSON report")
-    notes = [(result.case.method, item) for result in ordered if result.scores for item in result.scores.notes]
+    notes = [(_who(result), item) for result in ordered if result.scores for item in result.scores.notes]
     lines += listed("notes", notes, _LINES_SHOWN, "the JSON report")
     return lines
 
@@ -111,7 +111,7 @@ def _seeds(bench: Bench, track: str, protocol: Protocol, cases: Sequence[CaseRes
         common = [metric for metric, mean in means.items() if mean.common]
         remarks += [f"{group.method}: over the samples that every seed has: {', '.join(common)}"] if common else []
     counts = count_text(len(group.cases) for group in groups)
-    head = f"mean ± standard deviation over n={counts} seeds (ddof 1)"
+    head = f"mean ± standard deviation over n={counts} seeds (ddof 1); above, ± is half a 95 % bootstrap interval"
     return ["", head, *table(protocol, rows, bench.data(track).track.metrics), *remarks]
 
 
@@ -172,6 +172,11 @@ def _label(result: CaseResult) -> str:
     return f"{result.case.method}{slice_name}{'' if result.clean or result.scores is None else ' †'}"
 
 
+def _who(result: CaseResult) -> str:
+    """The method, with its seed where it has several."""
+    return result.case.method if result.case.slice == "full" or not result.case.groups else _label(result).rstrip(" †")
+
+
 def _remarks(result: CaseResult, updating: bool) -> tuple[str, ...]:
     if result.scores is None:
         return (result.item.outcome.upper(),)
@@ -183,8 +188,10 @@ def _remarks(result: CaseResult, updating: bool) -> tuple[str, ...]:
     verdict = result.verdict or {}
     if updating:
         return tuple(remarks)
+    if not result.scores.samples:
+        return tuple(remarks)
     if verdict.get("status") == "not-gated":
-        remarks.append("scored, not gated")
+        remarks.append(f"scored, {verdict.get('problem') or 'not gated'}")
     elif verdict.get("status") == "no-golden" and result.item.outcome == "passed":
         remarks.append("scored, not gated: no golden numbers")
     elif verdict.get("status") == "passed" and verdict["changed_outputs"]:

@@ -106,7 +106,9 @@ def _write_combined(folder: Path, bench: Bench, cases: Sequence[CaseResult]) -> 
             if result.scores is not None
         ]
         if groups:
-            write_combined(place, combine_groups(groups, not_run=lacking))
+            table = combine_groups(groups, not_run=lacking)
+            holes = any(table.average(column)[1] < len(table.samples) for column in table.columns)
+            write_combined(place, table, common_subset=holes)
             written = [str(folder / "combined" / "<method>" / "combined_results.csv")]
     return written
 

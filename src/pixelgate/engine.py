@@ -145,6 +145,10 @@ class Engine:
         plan = self._plan(case)
         return sum(not plan.lacks(sample) for sample in plan.keys), len(plan.outputs)
 
+    def outlook(self, case: Case) -> list[Problem]:
+        """What is wrong with a case's files before anything is decoded."""
+        return sorted(self._plan(case).problems)
+
     def score_again(self, scored: SampleScore, case: Case) -> dict[str, Measurement]:
         """Score one of a case's outputs anew, past the cache.
 
@@ -198,8 +202,8 @@ class Engine:
     def _drop(self, plan: _Plan, sample: str, problems: Sequence[Problem]) -> None:
         plan.unscored[sample] = problems[0].rule
         if self._excused(*problems):
-            text = "means are over the samples left"
-            plan.deviations += [Deviation(sample, problem.rule, f"{problem.found} {text}") for problem in problems]
+            text = "; means are over the samples left"
+            plan.deviations += [Deviation(sample, p.rule, p.found.rstrip(".") + text) for p in problems]
         else:
             plan.problems.extend(problems)
 

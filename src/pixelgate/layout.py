@@ -51,9 +51,10 @@ def scan(
 
     Three layouts are read: ``outputs/<method>/<track>/<id>.png``; where exactly one track is named and the folder
     holds pictures or slices itself, one method's own folder ``outputs/<id>.png``; and folders of generated clips with
-    a ``manifest.json``, or with conditions named, each of which feeds the tracks of all its groups: ``outputs`` itself
-    or ``outputs/<method>``. A track with slices has one folder for each (see `pixelgate.slices` for hint ratios;
-    ``seed_<N>`` for seeds) in place of the pictures.
+    a ``manifest.json``, or with conditions named, each of which feeds the tracks of all its groups: ``outputs`` itself,
+    ``outputs/<method>``, or ``outputs/<config>/<subfolder>``, which is the method ``<config>.<subfolder>``. A track
+    with slices has one folder for each (see `pixelgate.slices` for hint ratios; ``seed_<N>`` for seeds) in place of
+    the pictures.
 
     Args:
         outputs: the folder.
@@ -196,8 +197,12 @@ class _Layout:
         ignored: list[str] = [entry.name for entry in secret if holds_media(entry)]
         problems: list[Problem] = []
         for method_folder in folders(outputs):
+            inner = [folder for folder in folders(method_folder) if is_run(folder)]
             if is_run(method_folder):
                 more, wrong = self.run(method_folder.name, method_folder)
+            elif inner:
+                found = [self.run(f"{method_folder.name}.{folder.name}", folder) for folder in inner]
+                more, wrong = [c for cases, _ in found for c in cases], [p for _, problems in found for p in problems]
             else:
                 more, wrong = self._method(method_folder)
                 if not more and not wrong:
@@ -280,8 +285,9 @@ def _no_track_folder(folder: Path) -> Problem:
     return Problem(
         str(folder),
         "outputs-layout",
-        "pictures lie directly in a method's folder; which track they belong to cannot be known.",
-        f"Move them to {folder.name}/<track>/<id>.png, or run on this folder alone with --bench-track T.",
+        "pictures or clips lie directly in a method's folder; which track they belong to cannot be known.",
+        f"Move them to {folder.name}/<track>/, or run on this folder alone with --bench-track T; clips of several "
+        "conditions need a manifest.json beside them, or --bench-conditions.",
     )
 
 

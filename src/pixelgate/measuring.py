@@ -294,6 +294,8 @@ class _OpenedClip:
             return None
         everything = [column.entry.id for column in self.measurer.columns]
         params = self.measurer.params(Case("reference", self.measurer.group))
+        if "person_mask" in params:
+            params["person_mask"] = False  # a condition brings no masks of people
         return dict(self._evaluate(files, params, everything).values)
 
     def _evaluate(self, files: ClipFiles, params: Mapping[str, Any], wanted: Collection[str]) -> Evaluation:

@@ -86,17 +86,25 @@ def listed(title: str, entries: Iterable[tuple[str, Deviation | Note]], shown: i
 
     Args:
         title: the line above them.
-        entries: (method, deviation or note); what several methods share word for word is told once.
+        entries: (method, deviation or note); what several methods or samples share word for word is told once.
         shown: at most so many of them.
         rest: where the others can be read.
     """
     methods: dict[Deviation | Note, dict[str, None]] = {}
     for method, item in entries:
         methods.setdefault(item, {})[method] = None
-    texts = [f"  {_all_of(names)}: {x.subject}: {x.message} [{x.rule}]" for x, names in methods.items()]
+    subjects: dict[tuple[tuple[str, ...], str, str], list[str]] = {}
+    for item, names in methods.items():
+        subjects.setdefault((tuple(names), item.message, item.rule), []).append(item.subject)
+    texts = [f"  {_all_of(who)}: {_named(of)}: {text} [{rule}]" for (who, text, rule), of in subjects.items()]
     more = len(texts) - shown
     last = [f"  and {more} more, all in {rest}"] if more > 0 else []
     return [f"{title}:", *texts[:shown], *last] if texts else []
+
+
+def _named(subjects: Sequence[str]) -> str:
+    more = len(subjects) - _NAMED
+    return ", ".join(subjects[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _all_of(names: Iterable[str]) -> str:

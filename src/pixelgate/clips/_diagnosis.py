@@ -112,8 +112,12 @@ class Diagnosis:
         Args:
             surplus: frames that the reference has more than the clip.
         """
-        found = [*self._colours.findings(), *self._levels.findings(), *self._orientation.findings()]
+        turned = list(self._orientation.findings())
+        if turned:
+            # Of a clip that is not upright nothing else can be told.
+            return turned
         shift = self._shift.find(surplus)
+        found = [*self._colours.findings(), *self._levels.findings()]
         return found if shift is None else [*found, describe(shift)]
 
     def inverted_mask(self) -> str | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-REACH = 2
+REACH = 3
 """How many frames before and after are looked at."""
 
 MIN_CELLS = 12
@@ -24,12 +24,12 @@ MIN_CHANGE = 0.5
 """Levels by which the reference must change between the two frames, root mean square over the cells."""
 
 NEAR = (0.7, 1.3)
-"""Where t must lie from the shift on; before it, t must lie below 1 - `NEAR[0]`."""
+"""Where t must lie from the shift on."""
 
 DEVIATIONS = 4.0
 """By how many of its standard deviations t must lie above one half."""
 
-MAX_RATIO = 0.75
+MAX_RATIO = 0.5
 """Largest squared distance to the shifted frames, of that to the frames of the same index."""
 
 ALIKE = 5.0
@@ -121,17 +121,17 @@ class ShiftFinder:
         # What is gained by taking all frames from one on as shifted.
         gains = np.cumsum((2.0 * along - change)[::-1])[::-1]
         first = int(np.argmax(gains))
-        before, after = slice(0, first), slice(first, None)
+        after = slice(first, None)
         frames, total_cells = len(index) - first, cells[after].sum()
         moved, same = change[after].sum(), error[after].sum()
-        if frames < (1 if expected else 2) or moved < MIN_CHANGE**2 * total_cells:
+        if frames < (1 if expected else 3) or moved < MIN_CHANGE**2 * total_cells:
             return None
         position = along[after].sum() / moved
         shifted = max(0.0, same - 2.0 * along[after].sum() + moved)
         uncertainty = np.sqrt(ALIKE * shifted / total_cells / moved)
         if position - 0.5 < DEVIATIONS * uncertainty or shifted > (1.0 if expected else MAX_RATIO) * same:
             return None
-        if not NEAR[0] <= position <= NEAR[1] or along[before].sum() > (1.0 - NEAR[0]) * change[before].sum():
+        if not NEAR[0] <= position <= NEAR[1]:
             return None
         same_level, shifted_level = (float(np.sqrt(value / total_cells)) for value in (same, shifted))
         return Shift(int(index[first]), offset, frames, same_level, shifted_level, float(position))

@@ -23,7 +23,7 @@ def imported(
 ) -> tuple[dict[str, Measurement], VideoRecord, dict[str, Any], list[tuple[str, str]]]:
     """The values of these columns, the clip's record, details and notes.
 
-    Only the wanted dimensions are looked at. The files' problems are in the details, for every clip the same.
+    Only the wanted dimensions are looked at. The files' problems are notes of every clip, the same for each.
 
     Raises:
         InputError: as `read_results`; ``missing-prediction`` (no row of this clip), ``prediction-length`` (background
@@ -53,7 +53,7 @@ def imported(
         "averages": {column: asdict(results.averages[column]) for column in wanted},
         "unknown_dimensions": {name: plain(content) for name, content in results.unknown.items()},
     }
-    return values, record, details, []
+    return values, record, details, [("vbench-results", problem) for problem in results.problems]
 
 
 def plain(content: Any) -> Any:

@@ -65,7 +65,7 @@ class CameraEvaluator:
         found, record, notes = _generated(files, wanted)
         score = score_camera(wanted.poses, found.poses, **limits)
         values = {metric: score.values[name] for metric, name in zip(metrics, names, strict=True)}
-        notes = [*notes, *_degenerate(score, wanted, found), *_equal(wanted, found)]
+        notes = [*notes, *_degenerate(score), *_equal(wanted, found)]
         deviations = tuple(_deviations(score, wanted, found))
         return Evaluation(values, record, _details(score, wanted, found), deviations, tuple(notes))
 
@@ -108,19 +108,17 @@ def _deviations(score: CameraScore, wanted: Trajectory, found: Trajectory) -> li
     return [("resampled", text)]
 
 
-def _degenerate(score: CameraScore, wanted: Trajectory, found: Trajectory) -> list[tuple[str, str]]:
+def _degenerate(score: CameraScore) -> list[tuple[str, str]]:
     if not score.flags:
         return []
-    files = {"ref": wanted.file, "gen": found.file}
-    named = dict.fromkeys(files[flag.partition(":")[0]] for flag in score.flags)
-    text = f"{'; '.join(score.remarks)} ({', '.join(score.flags)}; {', '.join(named)})"
-    return [("degenerate", text)]
+    # Without paths: a cached note may be another folder's with the same files.
+    return [("degenerate", f"{'; '.join(score.remarks)} ({', '.join(score.flags)})")]
 
 
 def _equal(wanted: Trajectory, found: Trajectory) -> list[tuple[str, str]]:
     if wanted is found or not np.array_equal(wanted.poses, found.poses):
         return []
-    return [("equals-reference", f"{found.file} holds exactly the poses of {wanted.file}")]
+    return [("equals-reference", "the prediction holds exactly the poses of the reference")]
 
 
 def _details(score: CameraScore, wanted: Trajectory, found: Trajectory) -> dict[str, Any]:

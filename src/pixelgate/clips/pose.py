@@ -234,14 +234,15 @@ def _notes(score: PoseScore, sides: _Sides) -> Iterator[tuple[str, str]]:
 def _side_notes(side: _Side) -> Iterator[tuple[str, str]]:
     found = side.keypoints
     if found.unclear:
-        yield "units-unclear", f"{found.file} was read as {found.units}: {found.evidence}"
+        yield "units-unclear", f"{Path(found.file).name} was read as {found.units}: {found.evidence}"
     bodies = [frame[:, :BODY] for frame in side.frames]
     points = np.concatenate([body[body[..., 2] > CONFIDENT][:, :2] for body in bodies])
     outside = float(((points < 0) | (points > 1)).any(axis=1).mean()) if len(points) else 0.0
     if outside > _MUCH_OUTSIDE:
         width, height = side.size
         text = (
-            f"{outside:.0%} of the confident body keypoints of {found.file} lie outside its frame of {width} x {height}"
+            f"{outside:.0%} of the confident body keypoints of {Path(found.file).name} lie outside its frame of "
+            f"{width} x {height}"
         )
         yield "keypoints-outside", text
 

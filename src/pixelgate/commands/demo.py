@@ -88,7 +88,10 @@ def _whereabouts(args: argparse.Namespace, report: Path, status: int) -> list[st
     # With another status pytest did not get as far as a report; one of an earlier run may lie there.
     if status in (0, 1) and not elsewhere and (report / "report.json").is_file():
         lines.append(f"report:   {report.as_posix()}  (report.json, junit.xml, <track>/<method>/metrics.csv)")
-    return [*lines, "your own: pytest --bench-outputs=DIR, with DIR/<method>/<track>/<id>.png"]
+    return [
+        *lines,
+        "your own: pytest --bench-outputs=DIR, with DIR/<method>/<track>/<id>.png, or clips with a manifest.json",
+    ]
 
 
 def _make(out: Path, progress: Progress) -> list[str]:

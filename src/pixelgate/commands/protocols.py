@@ -42,9 +42,17 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"protocols": [_line(protocol) for protocol in protocols]})
         return 0
-    rows = [(p.id, p.version, ", ".join(metric.id for metric in p.metrics), p.raw["title"]) for p in protocols]
+    rows = [(p.id, p.version, _metric_names(p), p.raw["title"]) for p in protocols]
     print_lines(aligned([("protocol", "version", "metrics", "title"), *rows]))
     return 0
+
+
+def _metric_names(protocol: Protocol) -> str:
+    ids = [metric.id for metric in protocol.metrics]
+    return ", ".join(ids) if len(ids) <= _SHOWN else f"{len(ids)}, in {len(protocol.groups) or 1} groups"
+
+
+_SHOWN = 10
 
 
 def _line(protocol: Protocol) -> dict[str, Any]:

@@ -219,7 +219,11 @@ def _job(args: argparse.Namespace, engine: Engine, own: CaseScores, baselines: S
 def _only(cases: Sequence[Case], outputs: Path) -> Case:
     if len(cases) == 1:
         return cases[0]
-    found = ", ".join(sorted(case.method for case in cases))
+    found = ", ".join(sorted({case.method for case in cases}))
+    if len({case.method for case in cases}) == 1:
+        slices = ", ".join(case.slice for case in cases)
+        mend = f"Score them all: pytest --bench-outputs={outputs}; or name one slice's own folder."
+        raise InputError(Problem(str(outputs), "one-slice", f"the method has several slices: {slices}.", mend))
     raise InputError(
         Problem(
             str(outputs),

@@ -143,6 +143,9 @@ def group_metrics(
     if track.group != "vbench" or not wanted:
         return chosen
     known: list[str] = list(protocol.groups["vbench"]["dimensions"])
+    # Tables head the columns with short names; they are taken too.
+    short = {metric.partition("_")[2]: name for name, metric in zip(known, track.metrics, strict=True)}
+    wanted = [short.get(name, name) for name in wanted]
     unknown = [name for name in wanted if name not in known]
     if unknown:
         found = f"{unknown[0]!r} is no VBench dimension of this protocol."

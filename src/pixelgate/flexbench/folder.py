@@ -26,7 +26,8 @@ class RunFolder:
         groups: the groups that score it, in `GROUPS`' order.
         slices: slice -> folder: ``seed-<N>``, or ``full`` where there are no seeds.
         family: what the ids of its tracks begin with.
-        dataset: the data set's folder that the manifest names; None where it names none.
+        dataset: the data set's folder that the manifest names; None where it names none, or none that is there.
+        named_dataset: that folder as the manifest writes it.
     """
 
     def __init__(self, folder: Path, conditions: Sequence[str] = ()) -> None:
@@ -40,11 +41,12 @@ class RunFolder:
             InputError: the manifest is wrong, seeds are not the ones it names, or clips lie beside seeds.
         """
         self.folder = folder
-        self.family, self.dataset = FAMILY, None
+        self.family, self.dataset, self.named_dataset = FAMILY, None, ""
         named, seeds = tuple(conditions), tuple[int, ...]()
         if is_run(folder):
             manifest = read_run_manifest(folder)
             self.family, self.dataset, seeds = manifest.family, manifest.dataset, manifest.seeds
+            self.named_dataset = manifest.dataset_dir
             named = named or manifest.conditions
         try:
             chosen = check_conditions(named)

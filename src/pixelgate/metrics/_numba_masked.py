@@ -1,7 +1,7 @@
 """Errors and SSIM over the kept pixels of a frame, compiled.
 
 A row of an H x W x 3 frame is one line of 3 W values, in which neighbours of one channel stand three apart; all
-channels are thus filtered at once. Each input row is filtered along the row once and kept in a ring of eleven, and only
+channels are thus filtered at once. Each input row is filtered along the row once and kept in a ring of twelve, and only
 where a kept window needs it: strips of columns keep the ring in the processor's cache, and a strip's rows without a
 kept window are left out.
 """
@@ -20,8 +20,9 @@ Bytes = NDArray[np.uint8]
 Reference = NDArray[np.uint8] | NDArray[np.float32]
 
 TAPS = 11
+RING = TAPS + 1
 HALO = 3 * (TAPS - 1)
-STRIP = 384
+STRIP = 384  # a multiple of 3
 
 _LEVELS = numba.types.Array(numba.uint8, 2, "C", readonly=True)
 _REFERENCES = {
@@ -120,21 +121,17 @@ def _along_row(line: Floats, w: Floats, out: Floats) -> None:
 
 
 @inlined_with_fma
-def _down_columns(ring: Floats, top: int, w: Floats, out: Floats) -> None:
+def _down_columns(ring: Floats, top: int, w: Floats, out: Floats, below: Floats) -> None:
+    # Two rows of the map at once, since ten of their eleven input rows are the same.
     w0, w1, w2, w3, w4, w5 = w[5], w[4], w[3], w[2], w[1], w[0]
-    r0, r1, r2 = ring[top % TAPS], ring[(top + 1) % TAPS], ring[(top + 2) % TAPS]
-    r3, r4, r5 = ring[(top + 3) % TAPS], ring[(top + 4) % TAPS], ring[(top + 5) % TAPS]
-    r6, r7, r8 = ring[(top + 6) % TAPS], ring[(top + 7) % TAPS], ring[(top + 8) % TAPS]
-    r9, r10 = ring[(top + 9) % TAPS], ring[(top + 10) % TAPS]
+    r0, r1, r2, r3 = ring[top % RING], ring[(top + 1) % RING], ring[(top + 2) % RING], ring[(top + 3) % RING]
+    r4, r5, r6, r7 = ring[(top + 4) % RING], ring[(top + 5) % RING], ring[(top + 6) % RING], ring[(top + 7) % RING]
+    r8, r9, r10, r11 = ring[(top + 8) % RING], ring[(top + 9) % RING], ring[(top + 10) % RING], ring[(top + 11) % RING]
     for j in range(out.size):
-        out[j] = (
-            w0 * r5[j]
-            + w1 * (r4[j] + r6[j])
-            + w2 * (r3[j] + r7[j])
-            + w3 * (r2[j] + r8[j])
-            + w4 * (r1[j] + r9[j])
-            + w5 * (r0[j] + r10[j])
-        )
+        a1, a2, a3, a4, a5 = r1[j], r2[j], r3[j], r4[j], r5[j]
+        a6, a7, a8, a9, a10 = r6[j], r7[j], r8[j], r9[j], r10[j]
+        out[j] = w0 * a5 + w1 * (a4 + a6) + w2 * (a3 + a7) + w3 * (a2 + a8) + w4 * (a1 + a9) + w5 * (r0[j] + a10)
+        below[j] = w0 * a6 + w1 * (a5 + a7) + w2 * (a4 + a8) + w3 * (a3 + a9) + w4 * (a2 + a10) + w5 * (a1 + r11[j])
 
 
 @inlined
@@ -162,27 +159,28 @@ def _similarity_rows(
 ) -> None:
     valid = 3 * windows.shape[1]
     width = min(STRIP, valid)
-    lines, maps, result = np.empty((4, width + HALO)), np.empty((4, width)), np.empty(width)
-    ring = np.empty((4, TAPS, width))
-    spread = np.empty(width, dtype=np.uint8)
+    lines, ring = np.empty((4, width + HALO)), np.zeros((4, RING, width))
+    maps, result, spread = np.empty((2, 4, width)), np.empty(width), np.empty(width, dtype=np.uint8)
     for left in range(0, valid, STRIP):
         size = min(STRIP, valid - left)
         right = left + size + HALO
         done = first
-        for top in range(first, end):
-            flags = windows[top, left // 3 : (left + size) // 3]
-            if not _any(flags):
+        for top in range(first, end, 2):
+            pair = min(2, end - top)
+            flags = windows[top : top + pair, left // 3 : (left + size) // 3]
+            if not (_any(flags[0]) or _any(flags[pair - 1])):
                 continue
-            for row in range(max(done, top), top + TAPS):
+            for row in range(max(done, top), top + pair + TAPS - 1):
                 _read(x[row, left:right], y[row, left:right], lines)
                 for m in range(4):
-                    _along_row(lines[m, : size + HALO], w, ring[m, row % TAPS])
-            done = top + TAPS
+                    _along_row(lines[m, : size + HALO], w, ring[m, row % RING])
+            done = top + pair + TAPS - 1
             for m in range(4):
-                _down_columns(ring[m], top, w, maps[m, :size])
-            _spread(flags, spread)
-            _similarity(maps, spread, c1, c2, result[:size])
-            sums[top] += _sum(result[:size])
+                _down_columns(ring[m], top, w, maps[0, m, :size], maps[1, m, :size])
+            for row in range(pair):
+                _spread(flags[row], spread)
+                _similarity(maps[row], spread, c1, c2, result[:size])
+                sums[top + row] += _sum(result[:size])
 
 
 similarity_rows_of = {

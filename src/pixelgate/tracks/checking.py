@@ -9,6 +9,7 @@ from typing import Literal
 
 from pixelgate.errors import Problem, TrackError
 from pixelgate.tracks.build import verify_built
+from pixelgate.tracks.dataset import DatasetData
 from pixelgate.tracks.places import built_folder, find
 from pixelgate.tracks.revision import digest_file
 from pixelgate.tracks.track import DatasetSource, HubSource, Track, TrackData
@@ -48,9 +49,13 @@ def status(track: Track, data: Sequence[Path] = ()) -> TrackStatus:
         if track.made:
             return TrackStatus(track, "not-built", mend=f"It is made in {built_folder(track)} on the first run.")
         if isinstance(track.source, DatasetSource):
-            return TrackStatus(track, "unnamed", mend="Name your data set's folder with --bench-data.")
+            looked = f" (not in {', '.join(map(str, data))})" if data else ""
+            return TrackStatus(track, "unnamed", mend=f"Name your data set's folder{looked}: --data, or --bench-data.")
         return TrackStatus(track, "absent", mend=f"Run: pixelgate data fetch {track.id}")
     problems = tuple(found.problems())
+    if isinstance(found, DatasetData) and found.absent:
+        mend = "Add the references, or name another folder."
+        problems = (*problems, Problem(str(found.root), "no-reference", f"{found.absent}.", mend))
     if problems:
         return TrackStatus(track, "incomplete", found, problems, problems[0].mend)
     return TrackStatus(track, "ready", found)
