@@ -92,7 +92,7 @@ def test_problems_are_all_told(place, pixelgate):
     allowed = evaluate(pixelgate, "--allow-missing")
     assert allowed.status == 0
     assert "camera  RotErr ↓             0.6000  1" in allowed.out.splitlines()
-    assert "warning: camera: 003: the data set names the sample '003' and lacks its reference." in allowed.err
+    assert "warning: camera: 003: the data set names the sample '003' and lacks its reference; means" in allowed.err
 
 
 def test_what_failed_is_told_with_its_words(place, pixelgate):

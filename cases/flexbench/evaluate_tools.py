@@ -143,7 +143,10 @@ def vbench(target: Path) -> Path:
     kept = {}
     for name, (_, videos) in found.items():
         own = [{key: v[key] for key in ("video_path", "video_results")} for v in videos]
-        kept[name] = [None, [entry for entry in own if Path(entry["video_path"]).stem in SAMPLES]]
+        own = [entry for entry in own if Path(entry["video_path"]).stem in SAMPLES]
+        # VBench's aggregates are on 0 to 1, as all per-clip values are but those of imaging_quality.
+        mean = sum(float(entry["video_results"]) for entry in own) / len(own)
+        kept[name] = [mean / 100 if name == "imaging_quality" else mean, own]
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(kept), encoding="utf-8")
     return target
