@@ -12,7 +12,7 @@ from scipy import ndimage
 
 from pixelgate.clips.depth import EVALUATOR
 from pixelgate.clips.evaluator import ClipFiles, evaluator
-from pixelgate.errors import ProtocolError
+from pixelgate.errors import InputError, ProtocolError
 from pixelgate.io.fill import fill_coverage, fill_geometry, fill_resize
 from pixelgate.metrics.depth import NAMES
 from pixelgate.metrics.registry import Runtime
@@ -208,11 +208,9 @@ def test_no_person_on_any_frame_is_noted(tmp_path):
 def test_masks_of_another_length(tmp_path, length):
     prediction, condition = scene()
     masks = np.resize(persons().any(axis=0), (length, *SHAPE[1:]))
-    found = evaluate(files(tmp_path, prediction, condition, masks), person_mask=True)
-    [(rule, message)] = found.deviations
-    assert rule == "truncated"
-    assert f"person masks {length}" in message
-    assert found.details["frames"] == min(5, length)
+    with pytest.raises(InputError, match=f"holds masks of {length} frames") as error:
+        evaluate(files(tmp_path, prediction, condition, masks), person_mask=True)
+    assert [problem.rule for problem in error.value.problems] == ["prediction-length"]
 
 
 def test_everything_excluded(tmp_path):
@@ -229,7 +227,7 @@ def test_frames_without_a_valid_pixel_and_pixels_that_are_not_finite_are_noted(t
     prediction[0, 0, 0] = np.nan
     found = evaluate(files(tmp_path, prediction, condition))
     assert "1 of 5" in dict(found.notes)["frames-without-valid-pixels"]
-    assert dict(found.notes)["prediction-not-finite"].startswith("1 pixels")
+    assert dict(found.deviations)["prediction-not-finite"].startswith("1 pixels")
     assert found.details["frames_scored"] == 4
     assert found.details["per_frame"]["mae"][2] is None
 

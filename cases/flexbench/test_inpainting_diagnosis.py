@@ -254,3 +254,40 @@ def test_tiny_frames_pass(shape):
         frame = rng.integers(0, 256, (*shape, 3), dtype=np.uint8)
         diagnosis.add(frame, frame, np.ones(shape, dtype=bool))
     assert diagnosis.findings() == []
+
+
+def _walk(frames: int, seed: int = 3) -> np.ndarray:
+    """Small pictures of a scene that slides and changes."""
+    scene = np.random.default_rng(seed).uniform(0, 255, (24, 32 + 2 * frames))
+    return np.stack([scene[:, 2 * i : 2 * i + 32] for i in range(frames)])
+
+
+def _found(generated: np.ndarray, reference: np.ndarray):
+    from pixelgate.clips._shift import ShiftFinder
+
+    finder = ShiftFinder()
+    kept = np.ones(reference.shape[1:], dtype=bool)
+    for own, wanted in zip(generated, reference, strict=True):
+        finder.add(own, wanted, kept)
+    return finder.find()
+
+
+def test_a_clip_that_stands_still_shows_no_other_time():
+    reference = _walk(20)
+    for held in range(20):
+        assert _found(np.repeat(reference[held : held + 1], 20, axis=0), reference) is None, held
+
+
+def test_one_frame_that_stands_out_does_not_speak_for_the_others():
+    reference = _walk(20)
+    flash = reference.copy()
+    flash[5] = 255 * (np.indices(flash[5].shape).sum(axis=0) % 2)
+    assert _found(reference, flash) is None
+    assert _found(flash, reference) is None
+
+
+def test_a_missing_frame_is_still_found():
+    reference = _walk(20)
+    lost = np.delete(np.concatenate([reference, reference[-1:]]), 7, axis=0)
+    found = _found(lost, reference)
+    assert (found.first, found.offset) == (7, 1)

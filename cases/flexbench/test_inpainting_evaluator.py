@@ -299,3 +299,36 @@ def test_no_frame_is_kept(tmp_path, monkeypatch):
         evaluate(files, runtime=Runtime(threads=threads))
     # Three frames that are worked on, and as many that are being read and that were given out.
     assert (len(most), max(most) <= 9) == (72, True)
+
+
+class TestMasksThatAreNone:
+    @pytest.mark.parametrize("colour", [(255, 0, 0), (100, 100, 100), (127, 127, 127)])
+    def test_a_box_that_is_not_white_is_refused(self, tmp_path, colour):
+        clip, masks = pan(), boxes()
+        files = write_files(tmp_path, noisy(clip), filled(clip, masks), masks)
+        painted = [np.where(mask[..., np.newaxis], np.uint8(colour), np.uint8(0)) for mask in masks]
+        write(files.references["mask"], painted)
+        with pytest.raises(InputError, match="mask-levels") as caught:
+            evaluate(files)
+        assert caught.value.problems[0].file == str(files.references["mask"])
+
+    @pytest.mark.parametrize("size", [(60, 144), (96, 72)])
+    def test_other_proportions_than_the_references_are_refused(self, tmp_path, size):
+        clip, masks = pan(), boxes()
+        files = write_files(tmp_path, noisy(clip), filled(clip, masks), masks)
+        other = [np.repeat(np.uint8(255 * mask)[: size[0], : size[1], np.newaxis], 3, axis=2) for mask in masks]
+        write(files.references["mask"], other)
+        with pytest.raises(InputError, match="mask-size"):
+            evaluate(files)
+
+    def test_a_mask_that_masks_nothing_is_noted(self, tmp_path):
+        clip, masks = pan(), boxes()
+        files = write_files(tmp_path, noisy(clip), clip, [np.zeros_like(mask) for mask in masks])
+        found = evaluate(files)
+        assert "mask-empty" in dict(found.notes)
+        assert found.values["inpaint_kept_fraction"].value == 1
+
+    def test_a_clip_of_other_proportions_is_noted(self, tmp_path):
+        clip, masks = pan(), boxes()
+        files = write_files(tmp_path, [frame[:, :96] for frame in clip], filled(clip, masks), masks)
+        assert "cropped" in dict(evaluate(files).notes)

@@ -142,6 +142,6 @@ def test_what_is_missing_is_told_and_nothing_is_written(tmp_path):
 
 def test_depth_of_another_number_of_frames_is_refused(tmp_path):
     files = case(PERSONS, tmp_path, (5, 48, 64))
-    with problems("prediction-length"):
+    with problems("prediction-length", "prediction-length"):  # of the depth and of the masks
         write_show("depth", files, AS_GIVEN, tmp_path / "a.mp4")
     assert left_behind(tmp_path) == [files.generated]

@@ -407,3 +407,27 @@ def test_a_cached_note_names_no_other_folder(clips: ClipProject) -> None:
     notes = clips.cases()["copy/flexbench-camera/full"]["run"]["notes"]
     assert any(note["rule"] == "degenerate" for note in notes)
     assert not any("out/m" in note["message"] for note in notes)
+
+
+@pytest.mark.parametrize("text", ['{"run": {"conditions": ["pose"], "seeds": [0, 1, 7],}}', "", "[" * 100_000, "[]"])
+def test_a_manifest_that_cannot_be_read_is_never_passed_over(clips: ClipProject, text: str) -> None:
+    (clips.run_folder(seeds=(0, 1)) / "manifest.json").write_text(text, encoding="utf-8")
+    for options in ((), ("--bench-conditions=pose",), ("--bench-track=flexbench-pose",)):
+        result = clips.run("--bench-data=ds", *options, outputs="out/m")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert "[manifest]" in error_lines(result)[0], options
+
+
+def test_a_manifest_may_have_a_byte_order_mark(clips: ClipProject) -> None:
+    file = clips.run_folder() / "manifest.json"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert clips.run().ret == 0
+
+
+def test_two_predictions_of_one_clip_are_refused(clips: ClipProject) -> None:
+    folder = clips.run_folder(conditions=("pose",))
+    np.save(folder / "predictions" / "pose" / "001.npy", keypoints())
+    result = clips.run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "has several pose predictions: 001.npy, 001_pose.npy. [prediction-twice]" in text_of(result)
+    assert cases_of(clips, "pose")["summary"]["accounting"]["failed"] == {"001": "prediction-twice"}

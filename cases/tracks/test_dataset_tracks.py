@@ -40,11 +40,30 @@ def test_samples_are_those_of_captions_and_of_the_conditions_own_files(tmp_path:
     assert "depth/a.mp4 or depth/a.npz or depth/a.npy" in str(data.missing["a"])
 
 
-def test_the_first_place_that_has_a_file_counts(tmp_path: Path) -> None:
-    captions(tmp_path, "a")
-    touch(tmp_path, "subject/a.png", "subject/a.jpg")
-    (sample,) = data_of("subject", tmp_path).samples()
-    assert sample.files["reference"].name == "a.jpg"
+def test_any_place_will_do_and_two_are_refused(tmp_path: Path) -> None:
+    captions(tmp_path, "a", "b")
+    touch(tmp_path, "subject/a.png", "subject/a.jpg", "subject/b.png")
+    data = data_of("subject", tmp_path)
+    assert [sample.files["reference"].name for sample in data.samples()] == ["b.png"]
+    assert data.missing["a"].rule == "reference-twice"
+    assert "subject/a.jpg, subject/a.png" in str(data.missing["a"])
+
+
+@pytest.mark.parametrize(
+    ("files", "owned"),
+    [
+        (("x_pose", "x_pose_pose"), {"x": "x_pose", "x_pose": "x_pose_pose"}),
+        (("x", "x_pose"), {"x": "x", "x_pose": "x_pose"}),
+        (("x_pose",), {}),
+        (("x", "x_pose", "x_pose_pose"), {"x": "x", "x_pose": "x_pose_pose"}),
+    ],
+)
+def test_a_file_is_never_two_samples(tmp_path: Path, files, owned) -> None:
+    captions(tmp_path, "x", "x_pose")
+    touch(tmp_path, *(f"pose/raw/{name}.npy" for name in files))
+    data = data_of("pose", tmp_path)
+    assert {sample.id: sample.files["reference"].stem for sample in data.samples()} == owned
+    assert {problem.rule for problem in data.missing.values()} <= {"reference-twice"}
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def _imperfect(subject: Subject, what: str, values: dict[str, float | None]) -> 
     return [
         f"{what}: {metric} is {values[metric]!r} and not {subject.perfect(metric)!r}"
         for metric in subject.of_reference()
-        if not (values[metric] is None and subject.engine.protocol.metric(metric).undefined == "counted")
+        if not (values[metric] is None and metric in subject.scores.counted)
         and not _is_perfect(values[metric], subject.metric(metric))
     ]
 

@@ -12,7 +12,7 @@ from pixelgate.case import FULL, Case
 from pixelgate.clips.predictions import FOLDER as PREDICTIONS
 from pixelgate.errors import InputError, Problem
 from pixelgate.flexbench.folder import RunFolder, looks_like_run, seed_folders
-from pixelgate.flexbench.manifest import is_run
+from pixelgate.flexbench.manifest import check_readable, is_run
 from pixelgate.listing import entries, folders, has_media, hidden, holds_media
 from pixelgate.protocols import Protocol, load_protocol
 from pixelgate.slices import find_slices, has_slices
@@ -78,6 +78,8 @@ def scan(
     if unknown:
         raise InputError([_unknown_track("", track, known) for track in unknown])
     layout = _Layout(known, sliced or {}, predictions)
+    if looks_like_run(outputs):
+        check_readable(outputs)
     if is_run(outputs) or (conditions and looks_like_run(outputs)):
         if len(methods) > 1:
             raise InputError(_one_name(outputs))
@@ -198,6 +200,8 @@ class _Layout:
         problems: list[Problem] = []
         for method_folder in folders(outputs):
             inner = [folder for folder in folders(method_folder) if is_run(folder)]
+            if looks_like_run(method_folder):
+                check_readable(method_folder)
             if is_run(method_folder):
                 more, wrong = self.run(method_folder.name, method_folder)
             elif inner:

@@ -222,7 +222,7 @@ class Clips:
 
     def companions(self, case: Case, sample: Sample, output: Path) -> Companions:
         """See `Measurer.companions`."""
-        source = predictions_of(case, self._places)
+        source = predictions_of(case, self._places, self._other.keys())
         found: dict[str, tuple[Path, ...]] = {}
         problems: list[Problem] = []
         for kind in self.evaluator.needs(self.params(case)):
@@ -307,15 +307,19 @@ class _OpenedClip:
         return replace(found, values={metric: finite(found.values[metric]) for metric in metrics})
 
 
-def predictions_of(case: Case, places: Mapping[str, tuple[Path, ...]] = MappingProxyType({})) -> PredictionFolder:
+def predictions_of(
+    case: Case, places: Mapping[str, tuple[Path, ...]] = MappingProxyType({}), samples: Collection[str] = ()
+) -> PredictionFolder:
     """Where the predictions of a case's clips lie.
 
     Args:
         case: the case.
         places: kinds that a run has elsewhere, see `PredictionFolder`.
+        samples: ids of all samples.
     """
     assert case.folder is not None
-    return PredictionFolder(Path(case.predictions) if case.predictions else case.folder / FOLDER, places)
+    root = Path(case.predictions) if case.predictions else case.folder / FOLDER
+    return PredictionFolder(root, places, frozenset(samples))
 
 
 def _changed(standard: Mapping[str, Any], used: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:

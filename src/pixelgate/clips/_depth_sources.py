@@ -123,6 +123,8 @@ def open_sources(files: ClipFiles, params: Mapping[str, Any]) -> Sources:
             problems.extend(error.problems)
     if {"record", "prediction"} <= set(opened) and opened["record"].frames != opened["prediction"].length:
         problems.append(_other_length(opened["prediction"], opened["record"], files))
+    if {"record", "masks"} <= set(opened) and opened["record"].frames != opened["masks"].length:
+        problems.append(_other_masks(opened["masks"], opened["record"], files))
     if problems:
         raise InputError(problems)
     return Sources(opened["record"], opened["prediction"], opened["condition"], opened.get("masks"), params)
@@ -151,6 +153,11 @@ def _condition(files: ClipFiles) -> Path:
         return files.references["reference"]
     found = "has no depth that it was conditioned on."
     raise InputError(Problem(files.sample, "missing-reference", found, "Put it into the data set's depth/ folder."))
+
+
+def _other_masks(masks: MaskFile, record: VideoRecord, files: ClipFiles) -> Problem:
+    found = f"holds masks of {masks.length} frames; the clip {files.generated} has {record.frames}."
+    return Problem(str(masks.path), "prediction-length", found, "Segment people in this very clip, in every frame.")
 
 
 def _other_length(prediction: DepthFile, record: VideoRecord, files: ClipFiles) -> Problem:

@@ -61,6 +61,7 @@ class Pass:
     batches: FrameBatches | None
     threads: int | None
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
+    levels: MaskLevels = field(default_factory=lambda: MaskLevels())  # defined below
     _scores: list[FrameScores] = field(default_factory=list)
     _last: tuple[Bools, Size, Region] | None = None
 
@@ -86,6 +87,7 @@ class Pass:
     def _take(self, generated: Frame, reference: Frame, mask: Frame) -> None:
         size = generated.shape[0], generated.shape[1]
         masked = above(mask, self.threshold)
+        self.levels.add(mask)
         kept = self.region_of(masked, size)
         filled = filled_reference(reference, size)
         turned = Turned(reference, masked) if exchanged(size, (reference.shape[0], reference.shape[1])) else None
@@ -162,6 +164,24 @@ def _steps(clips: Mapping[str, VideoReader]) -> Generator[Step, None, None]:
             yield None, reference, None
     for reader in clips.values():
         reader.drain()
+
+
+@dataclass
+class MaskLevels:
+    """What a mask's pixels are: white ones mask, black ones keep, and anything between is neither.
+
+    Attributes:
+        white, between: sampled pixels whose channel mean is above 192, and from 64 to 192.
+    """
+
+    white: int = 0
+    between: int = 0
+
+    def add(self, mask: Frame) -> None:
+        """Look at every fourth pixel of every fourth row, at least."""
+        mean = mask[::4, ::4].astype(np.uint16).sum(axis=2)
+        self.white += int(np.count_nonzero(mean > 3 * 192))
+        self.between += int(np.count_nonzero((mean >= 3 * 64) & (mean <= 3 * 192)))
 
 
 def above(mask: Frame, threshold: float) -> Bools:

@@ -32,6 +32,9 @@ DEVIATIONS = 4.0
 MAX_RATIO = 0.5
 """Largest squared distance to the shifted frames, of that to the frames of the same index."""
 
+FROZEN = 0.1
+"""A clip that moves less than this part of its reference's squared change shows no other time: it stands still."""
+
 ALIKE = 5.0
 """About so many neighbouring cells err together, so that fewer than all of them count."""
 
@@ -74,6 +77,8 @@ class ShiftFinder:
         self._rows: dict[int, list[tuple[float, ...]]] = {
             offset: [] for step in range(1, REACH + 1) for offset in (step, -step)
         }
+        # Squared change since the frame before: of the generated clip, and of its reference.
+        self._motion: list[tuple[float, float]] = [(0.0, 0.0)]
 
     def add(self, generated: Floats | None, reference: Floats, kept: Bools) -> None:
         """Take the next frame.
@@ -84,6 +89,8 @@ class ShiftFinder:
             kept: which of the cells are wholly kept.
         """
         frame = _Frame(self._count, generated, reference, kept)
+        if self._recent and generated is not None:
+            self._motion.append(_motion(self._recent[-1], frame))
         for earlier in self._recent:
             step = frame.index - earlier.index
             self._compare(earlier, frame, step)
@@ -126,6 +133,9 @@ class ShiftFinder:
         moved, same = change[after].sum(), error[after].sum()
         if frames < (1 if expected else 3) or moved < MIN_CHANGE**2 * total_cells:
             return None
+        # One frame that stands out, such as a flash, must not speak for the others.
+        if np.count_nonzero(2.0 * along[after] > change[after]) <= frames / 2 or self._stands_still(int(index[first])):
+            return None
         position = along[after].sum() / moved
         shifted = max(0.0, same - 2.0 * along[after].sum() + moved)
         uncertainty = np.sqrt(ALIKE * shifted / total_cells / moved)
@@ -135,6 +145,18 @@ class ShiftFinder:
             return None
         same_level, shifted_level = (float(np.sqrt(value / total_cells)) for value in (same, shifted))
         return Shift(int(index[first]), offset, frames, same_level, shifted_level, float(position))
+
+    def _stands_still(self, first: int) -> bool:
+        own, reference = np.array(self._motion[max(1, first) :], dtype=np.float64).reshape(-1, 2).sum(axis=0)
+        return bool(own < FROZEN * reference)
+
+
+def _motion(before: _Frame, now: _Frame) -> tuple[float, float]:
+    cells = before.kept & now.kept
+    if before.generated is None or now.generated is None or not cells.any():
+        return 0.0, 0.0
+    own, reference = now.generated - before.generated, now.reference - before.reference
+    return float(np.square(own[cells]).sum()), float(np.square(reference[cells]).sum())
 
 
 def describe(shift: Shift) -> tuple[str, str]:

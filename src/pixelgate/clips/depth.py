@@ -78,7 +78,7 @@ class DepthEvaluator:
             values={f"{GROUP}_{name}": scores.values[name] for name in names},
             record=sources.record,
             details=_details(sources, scores),
-            deviations=tuple(_deviations(sources)),
+            deviations=tuple(_deviations(sources, scores)),
             notes=tuple(_notes(sources, scores)),
         )
 
@@ -155,11 +155,13 @@ def _persons(sources: Sources) -> dict[str, Any] | None:
     }
 
 
-def _deviations(sources: Sources) -> Iterator[tuple[str, str]]:
+def _deviations(sources: Sources, scores: DepthScores) -> Iterator[tuple[str, str]]:
     lengths = sources.lengths
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} {length}" for name, length in lengths.items())
         yield "truncated", f"only the first {sources.frames} frames were scored; the clips' lengths are: {told}"
+    if count := scores.prediction_not_finite:
+        yield "prediction-not-finite", f"{count} pixels of the prediction are NaN or infinite and were not scored"
     condition = sources.condition.record
     rates = sources.record.fps, None if condition is None else condition.fps
     if rates[0] and rates[1] and abs(rates[0] / rates[1] - 1) > RATE_SLACK:
@@ -180,10 +182,8 @@ def _notes(sources: Sources, scores: DepthScores) -> Iterator[tuple[str, str]]:
             f"the depth is {prediction[1]} x {prediction[0]} pixels, the clip that it was predicted from "
             f"{clip[1]} x {clip[0]} (width x height)",
         )
-    counts = {"prediction": scores.prediction_not_finite, "condition": scores.condition_not_finite}
-    for name, count in counts.items():
-        if count:
-            yield f"{name}-not-finite", f"{count} pixels of the {name} are NaN or infinite and were not scored"
+    if count := scores.condition_not_finite:
+        yield "condition-not-finite", f"{count} pixels of the condition are NaN or infinite and were not scored"
     empty = sources.frames - scores.frames_scored
     if 0 < empty < sources.frames:
         yield "frames-without-valid-pixels", f"{empty} of {sources.frames} frames have no valid pixel and do not count"

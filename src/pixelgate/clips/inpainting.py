@@ -27,6 +27,9 @@ RATE_SLACK = 0.01
 _WANTED = {"reference": "clip to be kept outside the region", "mask": "mask, a clip that is white where to inpaint"}
 Records = Mapping[str, VideoRecord]
 
+ASPECT_SLACK = 0.03
+"""By which part proportions may differ, for sizes rounded to whole blocks of pixels."""
+
 
 @dataclass(frozen=True)
 class InpaintingEvaluator:
@@ -63,14 +66,14 @@ class InpaintingEvaluator:
             clips = open_clips(files, stack)
             frames = one_pass.run(clips)
             records = {name: reader.record for name, reader in clips.items()}
-        _refuse_inverted(one_pass, files)
+        _refuse_mask(one_pass, records, files)
         found = aggregate(frames)
         return Evaluation(
             values={f"{PREFIX}_{name}": _measured(name, found, records["generated"]) for name in names},
             record=records["generated"],
             details=_details(frames, found, records, names),
             deviations=tuple(_deviations(records, one_pass, found.frames)),
-            notes=tuple(_notes(records, found, names)),
+            notes=tuple(_notes(records, found, one_pass, names)),
         )
 
     def itself(self, files: ClipFiles) -> ClipFiles | None:
@@ -102,11 +105,24 @@ def open_clips(files: ClipFiles, stack: ExitStack) -> dict[str, VideoReader]:
     return clips
 
 
-def _refuse_inverted(one_pass: Pass, files: ClipFiles) -> None:
+def _refuse_mask(one_pass: Pass, records: Records, files: ClipFiles) -> None:
+    path, mask, reference = str(files.references["mask"]), records["mask"], records["reference"]
+    if _aspect_gap(mask, reference) > ASPECT_SLACK:
+        found = f"is {mask.width} x {mask.height} pixels and its reference {reference.width} x {reference.height}"
+        mend = "Make it at the reference's size: with other proportions it would mask another place."
+        raise InputError(Problem(path, "mask-size", f"{found}.", mend))
+    levels = one_pass.levels
+    if levels.between > levels.white:
+        found = "is grey or coloured where it is not black: more pixels are between black and white than white."
+        raise InputError(Problem(path, "mask-levels", found, "Paint the region to inpaint white, 255 in all channels."))
     evidence = one_pass.diagnosis.inverted_mask()
     if evidence is not None:
         mend = "White is the region to inpaint and black is kept: invert the mask."
-        raise InputError(Problem(str(files.references["mask"]), "mask-inverted", f"{evidence}.", mend))
+        raise InputError(Problem(path, "mask-inverted", f"{evidence}.", mend))
+
+
+def _aspect_gap(first: VideoRecord, second: VideoRecord) -> float:
+    return abs(first.width * second.height / (second.width * first.height) - 1.0)
 
 
 def _measured(name: str, found: Aggregate, record: VideoRecord) -> Measurement:
@@ -152,7 +168,16 @@ def _deviations(records: Records, one_pass: Pass, scored: int) -> Iterator[tuple
     yield from one_pass.diagnosis.findings(lengths["reference"] - lengths["generated"])
 
 
-def _notes(records: Records, found: Aggregate, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _notes(records: Records, found: Aggregate, one_pass: Pass, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    clip, reference = records["generated"], records["reference"]
+    if _aspect_gap(clip, reference) > ASPECT_SLACK:
+        yield (
+            "cropped",
+            f"the reference of {reference.width} x {reference.height} pixels was cropped to the clip's proportions, "
+            f"{clip.width} x {clip.height}",
+        )
+    if not one_pass.levels.white:
+        yield "mask-empty", "the mask is black in every frame: the whole frame was scored"
     yield from _colour_notes(records["generated"], records["reference"])
     yield from _rate_notes(records)
     for name in ("reference", "mask"):

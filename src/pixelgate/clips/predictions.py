@@ -16,13 +16,14 @@ that computes what is missing implements `PredictionSource` and writes the same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
 from pixelgate.errors import InputError, Problem
+from pixelgate.tracks.owning import own_files
 
 FOLDER = "predictions"
 """Name of the folder beside the generated clips."""
@@ -80,21 +81,27 @@ class PredictionFolder:
         root: the folder; ``predictions`` beside the clips unless a run names another.
         places: kinds that lie elsewhere: one folder of files named as in ``<root>/<kind>/``, or the files themselves
             where they hold the prediction of every clip, as a VBench run's results do.
+        samples: ids of all samples, to tell ``<id>_pose.npy`` from a clip that is itself called so.
     """
 
     root: Path
     places: Mapping[str, tuple[Path, ...]] = field(default_factory=dict, hash=False)
+    samples: frozenset[str] = frozenset()
 
     def find(self, kind: str, sample: str, clip: Path) -> tuple[Path, ...]:
         """See `PredictionSource.find`."""
         if self._files(kind):
             return self._files(kind)
         folder = self._folder(kind)
-        found = [path for name in NAMES[kind] if (path := folder / name.format(id=sample)).is_file()]
+        names = own_files(sample, NAMES[kind], lambda name: (folder / name).is_file(), self.samples)
+        found = [folder / name for name in names]
+        results = tuple(sorted(folder.glob(VBENCH_RESULTS))) if kind == "vbench" else ()
+        if len(found) > 1 or (found and results):
+            raise InputError(_twice(kind, sample, [*found, *results]))
         if found:
             scores = folder / f"{sample}_scores.npy"
             return (found[0], scores) if kind == "pose" and scores.is_file() else (found[0],)
-        if kind == "vbench" and (results := tuple(sorted(folder.glob(VBENCH_RESULTS)))):
+        if results:
             return results
         raise InputError(self._missing(kind, sample))
 
@@ -120,3 +127,12 @@ class PredictionFolder:
             f"there is no {kind} prediction of the clip {sample!r}.",
             f"Run {_MADE_BY[kind]} on the clip and write {wanted} there.",
         )
+
+
+def _twice(kind: str, sample: str, found: Sequence[Path]) -> Problem:
+    names = list(dict.fromkeys(path.name for path in found))
+    if len(names) == 1:
+        text = f"{names[0]} may be the {kind} prediction of {sample!r} or of another clip."
+        return Problem(str(found[0]), "prediction-twice", text, "Give both clips files of their own.")
+    text = f"the clip {sample!r} has several {kind} predictions: {', '.join(names)}."
+    return Problem(str(found[0].parent), "prediction-twice", text, "Keep the one that is meant.")

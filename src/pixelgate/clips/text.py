@@ -70,7 +70,7 @@ class TextEvaluator:
         captions = reference(files, "captions file")
         caption = caption_of(captions, dict(_captions(captions, _state(captions))), owner)
         with FeatureFile(path, FIELDS) as ours, FeatureFile(text_path, FIELDS) as theirs, naming(path):
-            _check_prompt(theirs, caption, captions)
+            check_prompt(theirs, caption, captions)
             record = probe_video(files.generated, label=files.sample)
             indices = _check_frames(ours, record, wanted)
             value = text_video_cosine(ours.array("video"), theirs.array("text"))
@@ -84,7 +84,12 @@ class TextEvaluator:
         return None
 
 
-def _check_prompt(file: FeatureFile, caption: str, captions: Path) -> None:
+def check_prompt(file: FeatureFile, caption: str, captions: Path) -> None:
+    """Refuse features that were made with another text than the caption; a file without a prompt passes.
+
+    Raises:
+        InputError: rule ``prompt-differs``.
+    """
     prompt = file.text("prompt")
     if prompt is not None and prompt != caption:
         found = f"was made with the prompt {prompt!r}; {captions} has {caption!r}."

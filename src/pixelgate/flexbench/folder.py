@@ -10,7 +10,16 @@ from pixelgate.case import Case
 from pixelgate.clips.evaluator import GROUPS
 from pixelgate.clips.predictions import PredictionFolder
 from pixelgate.errors import InputError, Problem
-from pixelgate.flexbench.manifest import ALWAYS, CONDITIONS, FAMILY, FILE, check_conditions, is_run, read_run_manifest
+from pixelgate.flexbench.manifest import (
+    ALWAYS,
+    CONDITIONS,
+    FAMILY,
+    FILE,
+    check_conditions,
+    check_readable,
+    is_run,
+    read_run_manifest,
+)
 
 SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".avi", ".gif")
 """What the names of clips may end in."""
@@ -43,6 +52,7 @@ class RunFolder:
         self.folder = folder
         self.family, self.dataset, self.named_dataset = FAMILY, None, ""
         named, seeds = tuple(conditions), tuple[int, ...]()
+        check_readable(folder)
         if is_run(folder):
             manifest = read_run_manifest(folder)
             self.family, self.dataset, seeds = manifest.family, manifest.dataset, manifest.seeds

@@ -55,10 +55,39 @@ class RunManifest:
 def is_run(folder: Path) -> bool:
     """Whether a folder has a manifest of a generation run; other programs' manifests are none."""
     try:
-        run = json.loads((folder / FILE).read_text(encoding="utf-8")).get("run")
-    except (OSError, ValueError, AttributeError):
+        run = json.loads((folder / FILE).read_text(encoding="utf-8-sig")).get("run")
+    except (OSError, ValueError, AttributeError, RecursionError):
         return False
     return isinstance(run, dict) and "conditions" in run
+
+
+def check_readable(folder: Path) -> None:
+    """Refuse a manifest beside clips that is no JSON mapping: what it says of seeds and conditions would be lost.
+
+    Raises:
+        InputError: rule ``manifest``.
+    """
+    file = folder / FILE
+    if not file.exists() and not file.is_symlink():
+        return
+    try:
+        found = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+        if not isinstance(found, dict) or not isinstance(found.get("run", {}), dict):
+            raise ValueError("it is no mapping")
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(_unreadable(file, str(error) or "it is nested too deeply")) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    twice = [key for key in keys if keys.count(key) > 1]
+    if twice:
+        raise ValueError(f"the key {twice[0]!r} is given twice")
+    return dict(pairs)
+
+
+def _unreadable(file: Path, what: str) -> Problem:
+    return Problem(str(file), "manifest", f"it cannot be read: {what}.", f"Write {_SHAPE}.")
 
 
 def read_run_manifest(folder: Path) -> RunManifest:
@@ -71,7 +100,7 @@ def read_run_manifest(folder: Path) -> RunManifest:
     """
     file = folder / FILE
     try:
-        raw = json.loads(file.read_text(encoding="utf-8"))
+        raw = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
         run = raw["run"]
         conditions = check_conditions(run["conditions"])
         seeds = _seeds(_either(raw, "seeds", []))
@@ -81,7 +110,7 @@ def read_run_manifest(folder: Path) -> RunManifest:
             raise ValueError("dataset_dir is text")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         what = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
-        raise InputError(Problem(str(file), "manifest", f"it cannot be read: {what}.", f"Write {_SHAPE}.")) from None
+        raise InputError(_unreadable(file, what)) from None
     return RunManifest(conditions, seeds, dataset, family, file)
 
 
@@ -94,6 +123,8 @@ def check_conditions(given: Any) -> tuple[str, ...]:
     Raises:
         ValueError: a name is no condition.
     """
+    if not isinstance(given, str | list | tuple) or not all(isinstance(name, str) for name in given):
+        raise ValueError(f"conditions is a list of names, and it is {given!r}")
     names = given.replace(",", "_").split("_") if isinstance(given, str) else list(given)
     unknown = [name for name in names if name not in CONDITIONS and name not in ALWAYS]
     if unknown:

@@ -82,6 +82,8 @@ def long_prompt(sample: str, prompt: str) -> Note | None:
 
 
 def _name_fault(name: str, sample: str | None, seen: dict[str, str]) -> str | None:
+    if any(0xD800 <= ord(character) <= 0xDFFF or ord(character) < 32 for character in name):
+        return f"names {name!r}, which no file can be called: it has control characters or half a surrogate pair."
     if "/" in name or "\\" in name:
         return f"names {name!r} with a folder."
     if sample is None:

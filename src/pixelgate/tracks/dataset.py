@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pixelgate.errors import Problem, TrackError
 from pixelgate.io.captions import read_captions
 from pixelgate.tracks.listing import Listing
+from pixelgate.tracks.owning import own_files
 from pixelgate.tracks.patterns import folder_of, id_in, suffix_of
 from pixelgate.tracks.reading import Faults, known_keys, text_at
 from pixelgate.tracks.revision import content_revision
@@ -136,12 +137,15 @@ class DatasetData(TrackData):
         return self._listing.files(folder_of(place), suffix_of(place))
 
     def _file(self, column: str, sample: str) -> Path | None:
-        for place in self.source.files[column]:
-            if "{id}" not in place and sample not in self._captions:
-                continue
-            if self._listing.has(name := place.replace("{id}", sample)):
-                return self.root / name
-        return None
+        names = self._names_of(column, sample)
+        return self.root / names[0] if len(names) == 1 else None
+
+    def _names_of(self, column: str, sample: str) -> list[str]:
+        """The files that may be a sample's in a column; one, or else it has none."""
+        places = self.source.files[column]
+        if any("{id}" not in place for place in places):
+            return [place for place in places if sample in self._captions and self._listing.has(place)]
+        return own_files(sample, places, self._listing.has, self.track.samples)
 
     def _lacking(self, files: Mapping[str, Path]) -> list[str]:
         return [column for column in self.columns if column not in files and column not in self.track.optional]
@@ -149,6 +153,10 @@ class DatasetData(TrackData):
     def _missing_reference(self, sample: str) -> Problem:
         files = {column: path for column in self.columns if (path := self._file(column, sample)) is not None}
         lacking = self._lacking(files)
+        if twice := list(dict.fromkeys(name for column in lacking for name in self._names_of(column, sample))):
+            found = f"the sample {sample!r} has several files for one thing, or one that may be another's: "
+            mend = "Keep the one that is meant, or give each sample its own."
+            return Problem(str(self.root / twice[0]), "reference-twice", f"{found}{', '.join(twice)}.", mend)
         wanted = "; ".join(
             f"{column}: {' or '.join(place.replace('{id}', sample) for place in self.source.files[column])}"
             for column in lacking
