@@ -69,7 +69,7 @@ def test_only_what_is_asked_for_is_computed(tmp_path, monkeypatch):
 
 def test_decoded_pixels_are_what_is_scored(tmp_path):
     """Each frame of clips of three sizes, recomputed from the decoded arrays."""
-    clip, masks = pan(6, 96, 144), boxes(6, 48, 80)
+    clip, masks = pan(6, 96, 144), boxes(6, 48, 72)
     generated = [np.ascontiguousarray(frame[8:88, :130]) for frame in noisy(clip)]
     files = write_files(tmp_path, generated, clip, masks)
     found = evaluate(files)
@@ -162,14 +162,16 @@ def test_other_metrics_and_parameters_are_refused():
 
 
 def test_the_threshold_is_above_and_before_the_resize(tmp_path):
-    clip = pan(3)
+    clip = pan(7)
     grey = [np.full((96, 144, 3), 127, dtype=np.uint8) for _ in range(3)]
     grey[1][:, :72] = 128
+    # A mask that is grey for the most part would be refused.
+    grey += [np.full((96, 144, 3), 255, dtype=np.uint8) for _ in range(4)]
     files = write_files(tmp_path, noisy(clip), clip, grey)
     write(files.references["mask"], grey, encoding=LOSSLESS)
-    assert evaluate(files).details["per_frame"]["kept_fraction"] == [1.0, 0.5, 1.0]
+    assert evaluate(files).details["per_frame"]["kept_fraction"] == [1.0, 0.5, 1.0, *[0.0] * 4]
     lower = evaluate(files, params={"mask_threshold": 126})
-    assert lower.details["per_frame"]["kept_fraction"] == [0.0, 0.0, 0.0]
+    assert lower.details["per_frame"]["kept_fraction"] == [0.0] * 7
     assert lower.values["inpaint_psnr"].reason == "every frame fully masked"
 
 

@@ -60,7 +60,7 @@ def test_a_track_folder_with_a_typo(project: Project) -> None:
 
 def test_pictures_directly_in_a_methods_folder(project: Project) -> None:
     shutil.copy(project.output(), project.outputs / "warm" / "b.png")
-    refused(project.run(), "pictures lie directly in a method's folder", "warm/<track>/<id>.png")
+    refused(project.run(), "pictures or clips lie directly in a method's folder", "warm/<track>/")
 
 
 def test_pictures_directly_in_the_outputs_folder(project: Project) -> None:
