@@ -82,9 +82,24 @@ class RunFolder:
 
 
 def seed_folders(folder: Path) -> dict[int, Path]:
-    """Seed -> its folder ``seed_<N>``, by rising seed."""
-    found = {int(match[1]): entry for entry in folder.iterdir() if (match := _SEED.fullmatch(entry.name))}
-    return {seed: found[seed] for seed in sorted(found) if found[seed].is_dir()}
+    """Seed -> its folder ``seed_<N>``, by rising seed.
+
+    Raises:
+        InputError: rule ``no-folder``, or ``seed-twice`` where two names are one number.
+    """
+    if not folder.is_dir():
+        mend = "Name the folder that holds the seed_<N> folders."
+        raise InputError(Problem(str(folder), "no-folder", "is no folder.", mend))
+    found: dict[int, Path] = {}
+    for entry in sorted(folder.iterdir()):
+        match = _SEED.fullmatch(entry.name)
+        if match is None or not entry.is_dir():
+            continue
+        if int(match[1]) in found:
+            text = f"is the same seed as {found[int(match[1])].name}."
+            raise InputError(Problem(str(entry), "seed-twice", text, "Keep one of the two folders."))
+        found[int(match[1])] = entry
+    return dict(sorted(found.items()))
 
 
 def seed_of(slice_name: str) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from pixelgate.flexbench.combined import (
     combine_groups,
     read_groups,
 )
+from pixelgate.flexbench.folder import seed_folders
 from pixelgate.flexbench.json_files import read_json
 from pixelgate.flexbench.layout_csv import MEND, RULE, CsvRow, parse_number, read_table
 from pixelgate.flexbench.manifest import is_run, read_run_manifest
@@ -32,7 +32,6 @@ EVAL = "eval"
 
 Source = Literal["results", "combined-json", "combined-csv"]
 
-_SEED = re.compile(r"seed_(\d+)")
 _AGAIN = "Evaluate the run again, or delete what is left of an older one."
 
 
@@ -52,27 +51,6 @@ class Run:
     folder: Path
     table: Combined
     source: Source
-
-
-def seed_folders(generated_dir: Path) -> dict[int, Path]:
-    """Seed -> its folder ``seed_<N>``, in the order of the numbers.
-
-    Raises:
-        InputError: rule ``no-folder``, or ``seed-twice`` where two names are one number.
-    """
-    if not generated_dir.is_dir():
-        mend = "Name the folder that holds the seed_<N> folders."
-        raise InputError(Problem(str(generated_dir), "no-folder", "is no folder.", mend))
-    found: dict[int, Path] = {}
-    for entry in sorted(generated_dir.iterdir()):
-        match = _SEED.fullmatch(entry.name)
-        if match is None or not entry.is_dir():
-            continue
-        if int(match[1]) in found:
-            text = f"is the same seed as {found[int(match[1])].name}."
-            raise InputError(Problem(str(entry), "seed-twice", text, "Keep one of the two folders."))
-        found[int(match[1])] = entry
-    return dict(sorted(found.items()))
 
 
 def seed_notes(generated_dir: Path, seeds: Sequence[int] | None, *, allow_missing: bool) -> list[Note]:

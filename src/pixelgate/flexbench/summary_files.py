@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pixelgate.errors import InputError, Problem
+from pixelgate.flexbench.folder import seed_folders
 from pixelgate.flexbench.json_files import read_json
 from pixelgate.flexbench.layout_csv import parse_number, read_table
-from pixelgate.flexbench.runs import EVAL, seed_folders
+from pixelgate.flexbench.runs import EVAL
 from pixelgate.flexbench.seeds import MEAN_ROW, N_ROW, SEED_CSV, SEED_JSON, SeedAverages, SeedSummary
 from pixelgate.flexbench.table_columns import Column, in_order
 from pixelgate.records import Note
