@@ -111,5 +111,5 @@ def _duration(container: InputContainer, stream: VideoStream) -> float | None:
         pass
     # The container's duration is that of its longest stream: it tells of the video only where that is alone.
     if container.duration is not None and len(container.streams) == 1:
-        return container.duration * _MICROSECOND
+        return float(container.duration * _MICROSECOND)
     return None

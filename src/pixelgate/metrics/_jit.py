@@ -51,3 +51,8 @@ def inlined(function: F) -> F:
 def inlined_with_fma(function: F) -> F:
     """As `inlined`; a product and the sum that takes it may be rounded once instead of twice."""
     return cast(F, numba.njit(nogil=True, error_model="numpy", fastmath={"contract"})(function))
+
+
+def inlined_in_any_order(function: F) -> F:
+    """As `inlined`; sums may be taken in any order: exact for whole numbers, for others right to the last digit."""
+    return cast(F, numba.njit(nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})(function))

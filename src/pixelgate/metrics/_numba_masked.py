@@ -13,7 +13,7 @@ import numpy as np
 from numba import float64, intp
 from numpy.typing import NDArray
 
-from pixelgate.metrics._jit import ROWS, TABLE, inlined, inlined_with_fma, kernel
+from pixelgate.metrics._jit import ROWS, TABLE, inlined, inlined_in_any_order, inlined_with_fma, kernel
 
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -29,8 +29,6 @@ _REFERENCES = {
     "uint8": _LEVELS,
     "float32": numba.types.Array(numba.float32, 2, "C", readonly=True),
 }
-# Sums of whole numbers are exact in any order; of a resized reference's they differ in the last digit at most.
-_in_any_order = numba.njit(nogil=True, error_model="numpy", fastmath={"reassoc", "nsz"})
 
 
 @inlined
@@ -52,7 +50,7 @@ def _sum(values: Floats) -> float:
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
-@_in_any_order
+@inlined_in_any_order
 def _errors(x: Bytes, y: Reference, keep: Bytes) -> tuple[float, float]:
     squared = absolute = 0.0
     for j in range(x.size):
