@@ -24,6 +24,7 @@ _PLUGIN = "bench_outputs"
 _GAINS = {
     "data": "to fetch data sets",
     "fast": "for faster pixel metrics",
+    "video": "to read clips",
     "xdist": "to score with several processes (pytest -n 2)",
 }
 _DETAILS = """\
@@ -171,7 +172,12 @@ def _look_at_metrics(found: _Findings, args: argparse.Namespace) -> None:
         for entry in protocol.metrics:
             rows.append({"protocol": protocol.id, "id": entry.id, **_backend(protocol, entry.id, found, args)})
     found.data["metrics"] = rows
-    shown = [(row["protocol"], row["id"], row["problem"] or _words(row["backend"])) for row in rows]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        # Of a problem its first line; the rest stands below, with what to do about it.
+        words = row["problem"].splitlines()[0] if row["problem"] else _words(row["backend"])
+        alike.setdefault((row["protocol"], words), []).append(row["id"])
+    shown = [(protocol, _few(ids), words) for (protocol, words), ids in alike.items()]
     found.section("metrics, and what computes them", aligned(shown))
     for row in rows:
         problem = row["problem"]
@@ -181,6 +187,11 @@ def _look_at_metrics(found: _Findings, args: argparse.Namespace) -> None:
             steps.append(problem)
 
 
+def _few(ids: list[str]) -> str:
+    return ", ".join(ids) if len(ids) <= _SHOWN else f"{', '.join(ids[:2])} and {len(ids) - 2} more"
+
+
+_SHOWN = 3
 _LARGE_NETWORKS = ("openclip", "dino", "dreamsim")
 _OFFLINE = "PIXELGATE_OFFLINE"
 _NO_WEIGHTS = "cannot run: no weights"
