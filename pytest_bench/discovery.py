@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,10 +10,9 @@ from pathlib import Path
 from pixelgate.case import Case
 from pixelgate.clips.evaluator import FEATURES_ONLY
 from pixelgate.curves import CurveGroup, curve_groups, grid_problems
-from pixelgate.errors import InputError, Problem
+from pixelgate.errors import InputError
 from pixelgate.flexbench.choices import Choices
-from pixelgate.flexbench.folder import RunFolder, run_folder, why_no_predictions
-from pixelgate.flexbench.manifest import FILE as MANIFEST
+from pixelgate.flexbench.folder import named_datasets, run_folder, why_no_predictions
 from pixelgate.flexbench.seed_groups import SeedGroup, seed_groups
 from pixelgate.layout import add_baselines, scan, sliced_tracks
 from pixelgate.protocols import Protocol, choose_backend, load_protocol
@@ -106,7 +105,7 @@ def discover(options: Options) -> Discovery:
     }
     _check_metrics(options, protocols)
     data = (*options.data, *_datasets(found.cases, options))
-    cases = tuple(_with_outlook(case, tracks[case.track], data, found.cases) for case in found.cases)
+    cases = _with_outlook(found.cases, tracks, data)
     cases = tuple(case for case in cases if _asked_for(tracks[case.track], protocols[case.track], options))
     occurring = {case.track for case in cases}
     tracks = {name: track for name, track in tracks.items() if name in occurring}
@@ -121,42 +120,27 @@ def discover(options: Options) -> Discovery:
 
 def _datasets(cases: Collection[Case], options: Options) -> list[Path]:
     """The data sets that the manifests of generated clips name; none where the run names a folder itself."""
-    folders = {run_folder(case) for case in cases if case.groups}
-    if options.data:
-        return []
-    named = {folder: RunFolder(folder, options.conditions) for folder in sorted(folders)}
-    lost = [
-        Problem(str(folder / MANIFEST), "dataset", f"its data set {run.named_dataset!r} is not there.", _NAME_IT)
-        for folder, run in named.items()
-        if run.named_dataset and run.dataset is None
-    ]
-    if lost:
-        raise InputError(lost)
-    places = {run.dataset.resolve(): run.dataset for run in named.values() if run.dataset is not None}
-    if not places:
-        return []
-    if len(places) > 1:
-        found = f"the manifests name several data sets: {', '.join(map(str, places))}."
-        mend = "Run on one method's folder at a time, or name the data set with --bench-data."
-        raise InputError(Problem(str(options.outputs), "dataset", found, mend))
-    return list(places.values())
+    return [] if options.data else named_datasets({run_folder(case) for case in cases if case.groups})
 
 
-_NAME_IT = "Correct it (it is relative to the manifest, to a folder above it, or to here), or use --bench-data."
-
-
-def _with_outlook(case: Case, track: Track, data: tuple[Path, ...], cases: Collection[Case]) -> Case:
-    """The case, and why it cannot be scored where its group's references or predictions are not there as a whole.
+def _with_outlook(cases: Sequence[Case], tracks: Mapping[str, Track], data: tuple[Path, ...]) -> tuple[Case, ...]:
+    """The cases, and why one cannot be scored where its group's references or predictions are not there as a whole.
 
     Where one seed has predictions, another without them is no group that cannot run: its clips lack something.
     """
-    if not track.group or case.folder is None:
-        return case
-    found = find(track, data)
-    absent = found.absent if isinstance(found, DatasetData) else ""
-    seeds = [other for other in cases if (other.method, other.track) == (case.method, case.track)]
-    lacking = [why_no_predictions(track.group, Path(other.predictions)) for other in seeds]
-    return replace(case, not_run=absent or (lacking[seeds.index(case)] if all(lacking) else ""))
+    located = {name: find(track, data) for name, track in tracks.items() if track.group}
+    absent = {name: found.absent for name, found in located.items() if isinstance(found, DatasetData)}
+    lacking: dict[tuple[str, str], dict[str, str]] = {}
+    for case in cases:
+        if case.track in located and case.folder is not None:
+            why = why_no_predictions(tracks[case.track].group, Path(case.predictions))
+            lacking.setdefault((case.method, case.track), {})[case.slice] = why
+
+    def reason(case: Case) -> str:
+        seeds = lacking.get((case.method, case.track), {})
+        return absent.get(case.track, "") or (seeds.get(case.slice, "") if all(seeds.values()) else "")
+
+    return tuple(replace(case, not_run=reason(case)) for case in cases)
 
 
 def _check_metrics(options: Options, protocols: Mapping[str, Protocol]) -> None:

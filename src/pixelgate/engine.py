@@ -250,9 +250,7 @@ class Engine:
         own = self.file_digest(plan.outputs[sample.id])
         files = self._measurer.reference_files(sample)
         read = {name: self._reference_digest(path) for name, path in files.items()}
-        beside = {
-            kind: [self.file_digest(path) for path in paths] for kind, paths in plan.companions[sample.id].items()
-        }
+        beside = self._digests(plan.companions[sample.id])
         if self.data.group:
             keys = {"output": digest([setting, own, read, beside])}
             return keys | {c.entry.id: digest([setting, c.key, own, read, beside]) for c in self._columns}
@@ -261,6 +259,9 @@ class Engine:
             pictures = [own, read[REFERENCE], read[column.entry.against]]
             keys[column.entry.id] = digest([setting, column.key, pictures])
         return keys
+
+    def _digests(self, companions: Companions) -> dict[str, list[str]]:
+        return {kind: [self.file_digest(path) for path in paths] for kind, paths in companions.items()}
 
     def file_digest(self, path: Path) -> str:
         """SHA-256 of a file's bytes, computed once per engine."""
@@ -335,8 +336,7 @@ class Engine:
         record = record_from_json({**reading["record"], "file": str(plan.outputs[sample])})
         if beside := plan.companions.get(sample):
             # What was scored is the clip with its predictions.
-            digests = {kind: [self.file_digest(path) for path in paths] for kind, paths in beside.items()}
-            record = replace(record, pixels_sha256=digest([record.pixels_sha256, digests]))
+            record = replace(record, pixels_sha256=digest([record.pixels_sha256, self._digests(beside)]))
         notes = [Note(sample, note.rule, note.message) for note in record.notes]
         notes += [Note(f"{sample}, reference", n["rule"], n["message"]) for n in reading["reference_notes"]]
         notes += [Note(sample, rule, message) for rule, message in reading.get("notes", ())]

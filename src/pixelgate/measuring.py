@@ -202,11 +202,7 @@ class Clips:
 
     def params(self, case: Case) -> dict[str, Any]:
         """The group's section of the protocol with the run's own choices and what depends on the case put in."""
-        params = merged(self._rules.groups[self.group], self._chosen)
-        if "person_mask" in params:
-            auto = {"depth", "pose"} <= set(case.groups)
-            params["person_mask"] = {"auto": auto, "always": True, "never": False}[str(params["person_mask"])]
-        return params
+        return _resolved(merged(self._rules.groups[self.group], self._chosen), case)
 
     def key(self, case: Case) -> Any:
         """See `Measurer.key`."""
@@ -250,7 +246,7 @@ class Clips:
 
     def deviations(self, case: Case) -> list[Deviation]:
         """See `Measurer.deviations`."""
-        standard = Clips(self._rules, self.group, (), Settings(), ()).params(case)
+        standard = _resolved(self._rules.groups[self.group], case)
         found = [
             Deviation(self.group, "choice", f"{key} {own} instead of the protocol's {was}")
             for key, own, was in _changed(standard, self.params(case))
@@ -305,6 +301,14 @@ class _OpenedClip:
         if absent:
             raise ProtocolError(f"the evaluator of {self.measurer.group} gave no {', '.join(absent)}")
         return replace(found, values={metric: finite(found.values[metric]) for metric in metrics})
+
+
+def _resolved(params: Mapping[str, Any], case: Case) -> dict[str, Any]:
+    """Parameters with what depends on the case put in: whether people are left out."""
+    if "person_mask" not in params:
+        return dict(params)
+    auto = {"depth", "pose"} <= set(case.groups)
+    return {**params, "person_mask": {"auto": auto, "always": True, "never": False}[str(params["person_mask"])]}
 
 
 def predictions_of(

@@ -14,7 +14,7 @@ from pixelgate.case import Case
 from pixelgate.columns import Settings
 from pixelgate.engine import Engine, Progress
 from pixelgate.errors import InputError, Problem, TrackError
-from pixelgate.flexbench.folder import RunFolder, run_folder
+from pixelgate.flexbench.folder import named_datasets, run_folder
 from pixelgate.layout import add_baselines, scan, sliced_tracks
 from pixelgate.metrics.registry import Runtime
 from pixelgate.protocols import choose_backend, load_protocol
@@ -78,7 +78,7 @@ def score(
     folders = [Path(folder) for folder in ([data] if isinstance(data, (str, PathLike)) else data)]
     settings = Settings(chosen, Runtime(device, str(weights) if weights else None), allow_missing, allow_resize)
     cases, own_folder = find_cases(Path(outputs), track, method, folders)
-    folders += named_datasets(cases) if not folders else []
+    folders = folders or named_datasets({run_folder(case) for case in cases if case.groups})
     store = ScoreCache(_cache_folder(cache))
     try:
         names = sorted({case.track for case in cases})
@@ -168,12 +168,6 @@ def find_cases(
             "Wanted: <method>/<track>/<id>.png, or, with one track named, one method's own folder."
         )
     return list(found.cases), found.own_folder
-
-
-def named_datasets(cases: Iterable[Case]) -> list[Path]:
-    """The data sets that the manifests of folders of generated clips name."""
-    named = {RunFolder(folder).dataset for folder in sorted({run_folder(case) for case in cases if case.groups})}
-    return [place for place in named if place is not None]
 
 
 def make_engine(

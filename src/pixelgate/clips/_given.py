@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from pixelgate.clips.evaluator import ClipFiles
 from pixelgate.errors import InputError, Problem, ProtocolError
+from pixelgate.io.captions import caption_of, read_captions
 from pixelgate.io.features import FeatureFile
 from pixelgate.metrics.consistency import FeatureError
 from pixelgate.records import VideoRecord
@@ -78,3 +80,26 @@ def naming(path: Path) -> Iterator[None]:
         raise InputError(
             [Problem(str(path), problem.rule, problem.found, problem.mend) for problem in error.problems]
         ) from None
+
+
+def file_state(path: Path) -> tuple[int, int]:
+    """Size and time of a file, by which what was read of it can be kept while it stays as it is."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0  # reading it says what is wrong
+    return status.st_size, status.st_mtime_ns
+
+
+def caption_at(captions: Path, sample: str) -> str:
+    """A clip's prompt in ``captions.json``, which is read once for all clips.
+
+    Raises:
+        InputError: as `pixelgate.io.captions.read_captions`; ``missing-caption``.
+    """
+    return caption_of(captions, dict(_captions(captions, file_state(captions))), sample)
+
+
+@functools.lru_cache(maxsize=8)
+def _captions(path: Path, state: tuple[int, int]) -> dict[str, str]:
+    return read_captions(path)

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pixelgate.clips._given import file_state
 from pixelgate.clips.evaluator import ClipFiles
 from pixelgate.errors import InputError, Problem
 from pixelgate.io.vbench_results import VBenchResults, read_results
@@ -32,7 +33,7 @@ def imported(
     record = probe_video(files.generated, label=files.sample)
     if not wanted:
         return {}, record, {"source": "vbench-results"}, []
-    results = _results(paths, frozenset(DIMENSIONS[column] for column in wanted), tuple(map(_state, paths)))
+    results = _results(paths, frozenset(DIMENSIONS[column] for column in wanted), tuple(map(file_state, paths)))
     names = ", ".join(map(str, paths))
     row = results.find(files.sample)
     if row is None:
@@ -65,14 +66,6 @@ def plain(content: Any) -> Any:
     if isinstance(content, float) and not math.isfinite(content):
         return "NaN" if math.isnan(content) else "Infinity" if content > 0 else "-Infinity"
     return content
-
-
-def _state(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return 0, 0  # reading it says what is wrong
-    return status.st_size, status.st_mtime_ns
 
 
 @functools.lru_cache(maxsize=8)

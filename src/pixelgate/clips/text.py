@@ -13,15 +13,14 @@ The prediction of kind ``text`` is an npz file:
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pixelgate.clips._given import group_metrics, naming, reference, single_npz, texts
+from pixelgate.clips._given import caption_at, group_metrics, naming, reference, single_npz, texts
 from pixelgate.clips.evaluator import ClipFiles, Evaluation
 from pixelgate.errors import InputError, Problem
-from pixelgate.io.captions import caption_of, long_prompt, read_captions
+from pixelgate.io.captions import long_prompt
 from pixelgate.io.features import FeatureFile, Field
 from pixelgate.io.video import probe_video
 from pixelgate.metrics._validate import check_params, positive
@@ -68,7 +67,7 @@ class TextEvaluator:
         shuffled = files.predictions.get("text_reference")
         text_path, owner = (shuffled[0], shuffled[0].stem) if shuffled else (path, files.sample)
         captions = reference(files, "captions file")
-        caption = caption_of(captions, dict(_captions(captions, _state(captions))), owner)
+        caption = caption_at(captions, owner)
         with FeatureFile(path, FIELDS) as ours, FeatureFile(text_path, FIELDS) as theirs, naming(path):
             check_prompt(theirs, caption, captions)
             record = probe_video(files.generated, label=files.sample)
@@ -105,19 +104,6 @@ def _check_frames(file: FeatureFile, record: VideoRecord, wanted: int) -> list[i
         mend = "Compute the features from this very clip's middle frames."
         raise InputError(Problem(str(file.path), "prediction-frames", found, mend))
     return indices
-
-
-def _state(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return 0, 0  # reading it says what is wrong
-    return status.st_size, status.st_mtime_ns
-
-
-@functools.lru_cache(maxsize=8)
-def _captions(path: Path, state: tuple[int, int]) -> dict[str, str]:
-    return read_captions(path)
 
 
 EVALUATOR = TextEvaluator()

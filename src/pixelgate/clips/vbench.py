@@ -28,13 +28,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pixelgate.clips._given import group_metrics, length_problems, naming, prediction, single_npz, texts
+from pixelgate.clips._given import caption_at, group_metrics, length_problems, naming, prediction, single_npz, texts
 from pixelgate.clips._vbench_imported import imported
 from pixelgate.clips._vbench_motion import decode, dynamic
 from pixelgate.clips.evaluator import ClipFiles, Evaluation
 from pixelgate.clips.text import check_prompt
 from pixelgate.errors import InputError, Problem, ProtocolError
-from pixelgate.io.captions import caption_of, read_captions
 from pixelgate.io.features import FeatureFile, Field
 from pixelgate.metrics._validate import check_params
 from pixelgate.metrics.consistency import bad_rows, feature_rows
@@ -164,7 +163,7 @@ def _computed(
         given.details.update(texts(file, ["model", "preprocess", "prompt"]))
         if "OvC" in wanted and "reference" in files.references:
             captions = files.references["reference"]
-            check_prompt(file, caption_of(captions, read_captions(captions), files.sample), captions)
+            check_prompt(file, caption_at(captions, files.sample), captions)
     return values, record, given.details, []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pixelgate.case import Case
@@ -36,7 +36,6 @@ class RunFolder:
         slices: slice -> folder: ``seed-<N>``, or ``full`` where there are no seeds.
         family: what the ids of its tracks begin with.
         dataset: the data set's folder that the manifest names; None where it names none, or none that is there.
-        named_dataset: that folder as the manifest writes it.
     """
 
     def __init__(self, folder: Path, conditions: Sequence[str] = ()) -> None:
@@ -50,13 +49,12 @@ class RunFolder:
             InputError: the manifest is wrong, seeds are not the ones it names, or clips lie beside seeds.
         """
         self.folder = folder
-        self.family, self.dataset, self.named_dataset = FAMILY, None, ""
+        self.family, self.dataset = FAMILY, None
         named, seeds = tuple(conditions), tuple[int, ...]()
         check_readable(folder)
         if is_run(folder):
             manifest = read_run_manifest(folder)
             self.family, self.dataset, seeds = manifest.family, manifest.dataset, manifest.seeds
-            self.named_dataset = manifest.dataset_dir
             named = named or manifest.conditions
         try:
             chosen = check_conditions(named)
@@ -112,6 +110,31 @@ def run_folder(case: Case) -> Path:
     """The folder of the run that a case's clips belong to: theirs, or the one above a seed's."""
     assert case.folder is not None
     return case.folder.parent if seed_of(case.slice) is not None else case.folder
+
+
+def named_datasets(folders: Collection[Path]) -> list[Path]:
+    """The one data set that the manifests in runs' folders name; none where they name none.
+
+    Raises:
+        InputError: rule ``dataset``: one is not there, or they name several.
+    """
+    runs = {folder: read_run_manifest(folder) for folder in sorted(folders) if is_run(folder)}
+    problems = [
+        Problem(str(run.file), "dataset", f"its data set {run.dataset_dir!r} is not there.", _NAME_IT)
+        for run in runs.values()
+        if run.dataset_dir and run.dataset is None
+    ]
+    if problems:
+        raise InputError(problems)
+    places = {place.resolve(): place for run in runs.values() if (place := run.dataset) is not None}
+    if len(places) > 1:
+        found = f"the manifests name several data sets: {', '.join(map(str, places))}."
+        mend = "Run on one method's folder at a time, or name the data set with --bench-data."
+        raise InputError(Problem(", ".join(map(str, runs)), "dataset", found, mend))
+    return list(places.values())
+
+
+_NAME_IT = "Correct it (it is relative to the manifest, to a folder above it, or to here), or use --bench-data."
 
 
 def looks_like_run(folder: Path) -> bool:

@@ -73,14 +73,17 @@ class DatasetData(TrackData):
 
     def samples(self) -> tuple[Sample, ...]:
         """The samples whose reference is there, with their files, sorted by id."""
-        found = []
-        for sample in self.track.samples:
-            files = {column: path for column in self.columns if (path := self._file(column, sample)) is not None}
-            if not self._lacking(files):
-                found.append(Sample(sample, MappingProxyType(files)))
-        return tuple(found)
+        return self._samples
 
-    @property
+    @cached_property
+    def _samples(self) -> tuple[Sample, ...]:
+        found = {sample: self._files_of(sample) for sample in self.track.samples}
+        return tuple(Sample(name, MappingProxyType(files)) for name, files in found.items() if not self._lacking(files))
+
+    def _files_of(self, sample: str) -> dict[str, Path]:
+        return {column: path for column in self.columns if (path := self._file(column, sample)) is not None}
+
+    @cached_property
     def missing(self) -> Mapping[str, Problem]:
         """Sample id -> what is missing, for the samples that `samples` cannot give."""
         there = {sample.id for sample in self.samples()}
@@ -151,8 +154,7 @@ class DatasetData(TrackData):
         return [column for column in self.columns if column not in files and column not in self.track.optional]
 
     def _missing_reference(self, sample: str) -> Problem:
-        files = {column: path for column in self.columns if (path := self._file(column, sample)) is not None}
-        lacking = self._lacking(files)
+        lacking = self._lacking(self._files_of(sample))
         if twice := list(dict.fromkeys(name for column in lacking for name in self._names_of(column, sample))):
             found = f"the sample {sample!r} has several files for one thing, or one that may be another's: "
             mend = "Keep the one that is meant, or give each sample its own."
